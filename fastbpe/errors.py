@@ -1,0 +1,31 @@
+"""The errors that fastbpe raises on purpose. Each says what is wrong, where, and what to do.
+
+The command line turns the class into its exit code, so a class is a kind of remedy: change the call, mend the
+data, or give the machine what it lacks.
+"""
+
+
+class FastbpeError(Exception):
+    """Base of all errors raised on purpose (exit code 1)."""
+
+    exit_code = 1
+
+
+class ParameterError(FastbpeError, ValueError):
+    """A parameter, or a combination of parameters, that cannot be honoured (exit code 2)."""
+
+    exit_code = 2
+
+
+class PatternError(ParameterError):
+    """A split pattern that cannot be used; names the place in the pattern."""
+
+
+class DataError(FastbpeError, ValueError):
+    """Input that is not what it must be; names the file and the line or offset (exit code 3)."""
+
+    exit_code = 3
+
+
+class FormatError(DataError):
+    """A file that is not of the expected format, or whose content contradicts itself."""
