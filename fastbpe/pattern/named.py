@@ -1,0 +1,45 @@
+"""The named split patterns. The text of each stands here and nowhere else.
+
+Two spellings of the GPT-4 family are in use and cut some texts differently: ``cl100k`` is tiktoken's (its ``\\s++$``
+takes all white space at the end of the text, line ends included, as one chunk), ``llama3`` is the one of Llama 3's
+tokenizer.json, which early tiktoken had too.
+"""
+
+_CONTRACTIONS = r"'s|'t|'re|'ve|'m|'ll|'d"
+_UPPER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
+_LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+_LEAD = r"[^\r\n\p{L}\p{N}]?"
+_LINES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+
+# AL-1's published text is ``'s|'t|'re|'ve|'m|'ll|'d| ?[^\W\d]+| ?\d+| ?[^\s\w]+|\s+(?!\S)|\s+`` for Python's ``re``,
+# where \w is str.isalnum() or "_" (letters and all numbers, no marks), \d is Nd, and \s has U+001C..1F as well.
+_AL1_SPACE = r"\s\x1C-\x1F"
+
+NAMED: dict[str, str | None] = {
+    "gpt2": _CONTRACTIONS + r"| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    "cl100k": (
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
+        r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+    ),
+    "o200k": (
+        rf"{_LEAD}{_UPPER}*{_LOWER}+(?i:{_CONTRACTIONS})?|{_LEAD}{_UPPER}+{_LOWER}*(?i:{_CONTRACTIONS})?"
+        rf"|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_LINES}"
+    ),
+    "llama3": (
+        rf"(?i:{_CONTRACTIONS})|{_LEAD}\p{{L}}+|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_LINES}"
+    ),
+    "qwen2": rf"(?i:{_CONTRACTIONS})|{_LEAD}\p{{L}}+|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_LINES}",
+    "tekken": (
+        rf"{_LEAD}{_UPPER}*{_LOWER}+|{_LEAD}{_UPPER}+{_LOWER}*"
+        rf"|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_LINES}"
+    ),
+    "poetry": (
+        r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+(?:[，。！？；])?| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+    ),
+    "al1": (
+        rf"{_CONTRACTIONS}| ?[\p{{L}}\p{{Nl}}\p{{No}}_]+| ?\p{{Nd}}+| ?[^{_AL1_SPACE}\p{{L}}\p{{N}}_]+"
+        rf"|[{_AL1_SPACE}]+(?![^{_AL1_SPACE}])|[{_AL1_SPACE}]+"
+    ),
+    "none": None,
+}
+"""Name -> pattern text; ``none`` has none: the whole document is one chunk."""
