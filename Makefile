@@ -1,0 +1,76 @@
+# make demo and make test need Python >= 3.11, make and a C compiler; all else goes into .venv.
+# PYTHON=... picks the interpreter, JOBS=... the compilers at a time, TESTS=... the tests to run.
+
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+TESTS ?= tests
+
+VENV := .venv
+PY := $(VENV)/bin/python
+SOURCES := setup.py pyproject.toml $(wildcard fastbpe/kernels/*.pyx fastbpe/kernels/*.pxd fastbpe/kernels/*.h)
+
+SANITIZED := LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	PYTHONMALLOC=malloc FASTBPE_BUILD=asan
+
+.PHONY: build demo test debug asan coverage bench lint format clean
+.DELETE_ON_ERROR:
+
+build: build/built-release
+
+demo: build/built-release
+	$(VENV)/bin/fastbpe demo
+
+test: build/built-release
+	$(PY) -m pytest $(TESTS)
+
+debug: build/built-debug
+	FASTBPE_BUILD=debug $(PY) -m pytest $(TESTS)
+
+# The planted overrun comes first: unless it is reported, a clean run would prove nothing.
+asan: build/built-asan
+	$(SANITIZED) $(PY) -m pytest tests/test_sanitizers.py
+	$(SANITIZED) $(PY) -m pytest $(TESTS)
+
+coverage: build/built-coverage $(VENV)/coverage
+	FASTBPE_BUILD=coverage $(PY) -m coverage run -m pytest $(TESTS)
+	$(PY) -m coverage report
+
+bench: build/built-release
+	$(PY) benchmarks/bench_main_job.py
+
+lint: build/built-release $(VENV)/lint
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/cython-lint fastbpe tests
+	$(VENV)/bin/mypy
+	$(PY) tests/stubs.py
+
+format: $(VENV)/lint
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+clean:
+	rm -rf build dist *.egg-info .coverage htmlcov
+	find fastbpe tests -name '*.so' -delete -o -name '__pycache__' -prune -exec rm -rf {} +
+
+# The modes share one tree of compiled files, so building one unmakes the others.
+build/built-%: $(SOURCES) $(VENV)/installed
+	@mkdir -p build && rm -f build/built-*
+	FASTBPE_BUILD=$* $(PY) setup.py -q build_ext --inplace --parallel $(JOBS)
+	@touch $@
+
+# The groups stand in pyproject.toml. Installing the project compiles it once, in release mode.
+$(VENV)/installed: pyproject.toml
+	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; name one: make PYTHON=/path/to/python3" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install -q --upgrade pip
+	$(PY) -m pip install -q --group build --group test
+	@rm -f build/built-*
+	$(PY) -m pip install -q --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/lint $(VENV)/coverage: $(VENV)/installed
+	$(PY) -m pip install -q --group $(@F)
+	@touch $@

@@ -1,0 +1,16 @@
+"""Settings for all tests: hypothesis does not judge by the clock, and CI runs the same examples every time."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+CHECKED = os.environ.get("FASTBPE_BUILD", "release") != "release"
+
+settings.register_profile(
+    "fastbpe",
+    deadline=None,
+    derandomize="CI" in os.environ,
+    max_examples=25 if CHECKED else 100,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("fastbpe")
