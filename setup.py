@@ -33,8 +33,8 @@ DIRECTIVES = {
 
 ROOT = Path(__file__).parent
 sources = sorted(ROOT.glob("fastbpe/kernels/*.pyx"))
-if MODE == "asan":
-    sources.append(ROOT / "tests" / "planted_overrun.pyx")  # what the sanitizer must report, see tests/test_sanitizers.py
+if MODE == "asan":  # an overrun on purpose: tests/test_sanitizers.py wants it reported
+    sources.append(ROOT / "tests" / "planted_overrun.pyx")
 extensions = [
     Extension(
         ".".join(source.relative_to(ROOT).with_suffix("").parts),

@@ -1,0 +1,16 @@
+from fastbpe.corpus.sources import files as files
+from fastbpe.counts import ChunkCounts as ChunkCounts
+from fastbpe.errors import DataError as DataError
+from fastbpe.errors import FastbpeError as FastbpeError
+from fastbpe.errors import FormatError as FormatError
+from fastbpe.errors import ParameterError as ParameterError
+from fastbpe.errors import PatternError as PatternError
+from fastbpe.formats import load as load
+from fastbpe.pattern.splitter import Splitter as Splitter
+from fastbpe.pipeline.count import count_chunks as count_chunks
+from fastbpe.pipeline.encode import encode_dataset as encode_dataset
+from fastbpe.pipeline.train import train as train
+from fastbpe.shards import TokenShards as TokenShards
+from fastbpe.tokenizer import Tokenizer as Tokenizer
+
+__version__: str
