@@ -1,0 +1,256 @@
+"""ChunkCounts: the distinct chunks of a corpus, each with how often it occurs, as three arrays.
+
+The rows stand in order of first appearance, whatever threads or blocks did the counting, so that a training which
+decides ties by the pair met first has one answer. Counts made on several machines add up with ``+``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbpe.errors import FormatError, ParameterError
+from fastbpe.pattern.named import NAMED
+
+FORMAT = "fastbpe chunk counts"
+VERSION = 1
+_LIMIT = 2**63 - 1
+_UNREADABLE = (
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+    EOFError,
+    RuntimeError,
+    struct.error,
+    zlib.error,
+    zipfile.BadZipFile,
+)
+"""What zipfile, zlib, NumPy and json raise on damaged or foreign files."""
+
+
+@dataclass(frozen=True)
+class CorpusTotals:
+    """What was read to get the counts."""
+
+    documents: int = 0
+    """Documents, empty ones included."""
+    n_bytes: int = 0
+    """Bytes of all documents."""
+    invalid_bytes: int = 0
+    """Bytes that a UTF-8 decoder does not accept (before a replacement)."""
+    first_invalid: str | None = None
+    """Where the first of them was met."""
+
+    def __add__(self, other: CorpusTotals) -> CorpusTotals:
+        return CorpusTotals(
+            self.documents + other.documents,
+            self.n_bytes + other.n_bytes,
+            self.invalid_bytes + other.invalid_bytes,
+            self.first_invalid if self.first_invalid is not None else other.first_invalid,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkCounts:
+    """Distinct chunks and their counts; immutable. The arrays are taken as they are, without a copy.
+
+    Row i is the chunk ``data[starts[i]:starts[i + 1]]`` (never empty), met ``counts[i]`` times. ParameterError when
+    the arrays contradict each other, a count is below 1, or all chunks together have 2**63 bytes or more.
+    """
+
+    data: npt.NDArray[np.uint8]
+    """The bytes of all rows, one after the other."""
+    starts: npt.NDArray[np.int64]
+    """n + 1 offsets into data."""
+    counts: npt.NDArray[np.int64]
+    """n counts."""
+    pattern: str | None = None
+    """The text of the split pattern; None when each document was one chunk."""
+    special_tokens: tuple[str, ...] = ()
+    """The special tokens that were cut out of the text."""
+    unmatched: str = "refuse"
+    """What was done with text that the pattern does not match."""
+    corpus: CorpusTotals = field(default_factory=CorpusTotals)
+    """What was read."""
+
+    def __post_init__(self) -> None:
+        data = _frozen("data", self.data, np.uint8)
+        starts = _frozen("starts", self.starts, np.int64)
+        counts = _frozen("counts", self.counts, np.int64)
+        if len(starts) != len(counts) + 1 or starts[0] != 0 or starts[-1] != len(data):
+            raise ParameterError("starts must hold one offset more than counts, from 0 to the length of data")
+        lengths = np.diff(starts)
+        if len(lengths) and lengths.min() < 1:
+            raise ParameterError("starts must rise: no chunk is empty")
+        if len(counts) and counts.min() < 1:
+            raise ParameterError("every count must be at least 1")
+        if _exact_dot(counts, lengths) > _LIMIT:
+            raise ParameterError("these chunks stand for 2**63 bytes or more, which no count could hold")
+        object.__setattr__(self, "data", data)
+        object.__setattr__(self, "starts", starts)
+        object.__setattr__(self, "counts", counts)
+        object.__setattr__(self, "special_tokens", tuple(self.special_tokens))
+
+    @classmethod
+    def from_dict(
+        cls,
+        counts: Mapping[bytes, int],
+        pattern: str | None = "none",
+        special_tokens: Sequence[str] = (),
+        unmatched: str = "refuse",
+    ) -> ChunkCounts:
+        """Counts from {chunk: count}, rows in the mapping's order; ``pattern`` is a name or a pattern's text."""
+        for chunk, count in counts.items():
+            if not isinstance(chunk, bytes) or not chunk:
+                raise ParameterError(f"a chunk is a bytes object of at least one byte, not {chunk!r}")
+            if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= _LIMIT:
+                raise ParameterError(f"a count is an integer from 1 to 2**63 - 1, not {count!r} (chunk {chunk!r})")
+        starts = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum([len(chunk) for chunk in counts], out=starts[1:])
+        data = np.frombuffer(b"".join(counts), np.uint8)
+        text = NAMED.get(pattern, pattern) if pattern is not None else None
+        return cls(data, starts, np.array(list(counts.values()), np.int64), text, tuple(special_tokens), unmatched)
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __eq__(self, other: object) -> bool:
+        """Same rows, pattern, treatment of unmatched text and special tokens; what was read is not compared."""
+        if not isinstance(other, ChunkCounts):
+            return NotImplemented
+        return (
+            self._rules() == other._rules()
+            and np.array_equal(self.counts, other.counts)
+            and np.array_equal(self.starts, other.starts)
+            and np.array_equal(self.data, other.data)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"ChunkCounts({len(self)} distinct of {self.total} chunks, {self.n_bytes} bytes)"
+
+    @property
+    def total(self) -> int:
+        """How many chunks were met, repeated ones included."""
+        return int(self.counts.sum())
+
+    @property
+    def n_bytes(self) -> int:
+        """How many bytes these chunks stand for, repeated ones included."""
+        return _exact_dot(self.counts, np.diff(self.starts))
+
+    def items(self) -> Iterator[tuple[bytes, int]]:
+        """(chunk, count) row by row; for looking at counts, not for large ones."""
+        for i, count in enumerate(self.counts):
+            yield self.data[self.starts[i] : self.starts[i + 1]].tobytes(), int(count)
+
+    def __add__(self, other: ChunkCounts) -> ChunkCounts:
+        """These rows with the other's counts added, then the other's new rows.
+
+        ParameterError when the patterns or special tokens differ, or a sum leaves 64 bits.
+        """
+        if not isinstance(other, ChunkCounts):
+            return NotImplemented
+        for name in ("pattern", "unmatched"):
+            self._check_same(name, getattr(self, name), getattr(other, name))
+        self._check_same("special tokens", sorted(self.special_tokens), sorted(other.special_tokens))
+        rows = dict(self.items())
+        for chunk, count in other.items():
+            rows[chunk] = rows.get(chunk, 0) + count
+        joined = ChunkCounts.from_dict(rows)
+        return replace(
+            self, data=joined.data, starts=joined.starts, counts=joined.counts, corpus=self.corpus + other.corpus
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes one .npz file without pickles, whole or not at all; equal counts give equal bytes."""
+        header = {
+            "format": FORMAT,
+            "version": VERSION,
+            "pattern": self.pattern,
+            "special_tokens": list(self.special_tokens),
+            "unmatched": self.unmatched,
+            "corpus": asdict(self.corpus),
+        }
+        text = np.frombuffer(json.dumps(header, ensure_ascii=True).encode(), np.uint8)
+        arrays = {"header": text, "data": self.data, "starts": self.starts, "counts": self.counts}
+        target = Path(path)
+        partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+        try:
+            with zipfile.ZipFile(partial, "w") as archive:
+                for name, array in arrays.items():
+                    member = zipfile.ZipInfo(f"{name}.npy")  # its date is a constant
+                    with archive.open(member, "w", force_zip64=True) as out:
+                        np.lib.format.write_array(out, array, allow_pickle=False)
+            with open(partial, "rb+") as written:
+                os.fsync(written.fileno())
+            os.replace(partial, target)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> ChunkCounts:
+        """Reads what save() wrote. FormatError for anything else; OSError when the file cannot be read."""
+        try:
+            with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+                header = json.loads(archive["header"].tobytes())
+                _check_header(path, header)
+                arrays = [archive[name] for name in ("data", "starts", "counts")]
+            return cls(
+                *arrays,
+                header["pattern"],
+                tuple(header["special_tokens"]),
+                header["unmatched"],
+                CorpusTotals(**header["corpus"]),
+            )
+        except FormatError:
+            raise
+        except _UNREADABLE as error:
+            raise FormatError(f"{os.fspath(path)}: not a file of chunk counts ({error})") from error
+
+    def _rules(self) -> tuple[str | None, str, tuple[str, ...]]:
+        return self.pattern, self.unmatched, self.special_tokens
+
+    @staticmethod
+    def _check_same(what: str, ours: object, theirs: object) -> None:
+        if ours != theirs:
+            raise ParameterError(f"counts of different {what} cannot be added: {ours!r} and {theirs!r}")
+
+
+def _check_header(path: str | os.PathLike[str], header: object) -> None:
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise FormatError(f"{os.fspath(path)}: not a file of chunk counts")
+    if header.get("version") != VERSION:
+        raise FormatError(
+            f"{os.fspath(path)}: chunk counts of format version {header.get('version')}; this program reads {VERSION}"
+        )
+    pattern, tokens = header["pattern"], header["special_tokens"]
+    if not (pattern is None or isinstance(pattern, str)) or not all(isinstance(token, str) for token in tokens):
+        raise FormatError(f"{os.fspath(path)}: the pattern or a special token is not a text")
+
+
+def _frozen(name: str, array: npt.NDArray[np.generic], dtype: type[np.generic]) -> npt.NDArray[np.generic]:
+    """A view of the array that cannot be written to."""
+    array = np.asarray(array)
+    if array.ndim != 1 or array.dtype != dtype:
+        raise ParameterError(f"{name} must be one-dimensional of {np.dtype(dtype)}, not {array.ndim}-d {array.dtype}")
+    array = np.ascontiguousarray(array).view()
+    array.flags.writeable = False
+    return array
+
+
+def _exact_dot(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> int:
+    """The sum of a[i] * b[i] for a < 2**63 and sums of b below 2**42, without wrapping."""
+    mask = (1 << 21) - 1
+    return sum(int(np.dot(a >> shift & mask, b)) << shift for shift in (0, 21, 42))

@@ -1,0 +1,234 @@
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fastbpe.counts import ChunkCounts, CorpusTotals
+from fastbpe.errors import FormatError, ParameterError
+from fastbpe.pattern.named import NAMED
+
+chunks = st.binary(min_size=1, max_size=20)
+tables = st.dictionaries(chunks, st.integers(1, 2**40), max_size=20)
+
+
+def arrays(*rows: tuple[bytes, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    data = np.frombuffer(b"".join(chunk for chunk, _ in rows), np.uint8)
+    starts = np.cumsum([0] + [len(chunk) for chunk, _ in rows], dtype=np.int64)
+    return data, starts, np.array([count for _, count in rows], np.int64)
+
+
+@given(tables)
+def test_rows_keep_their_order(table: dict[bytes, int]) -> None:
+    counts = ChunkCounts.from_dict(table)
+    assert list(counts.items()) == list(table.items())
+    assert len(counts) == len(table)
+    assert counts.total == sum(table.values())
+    assert counts.n_bytes == sum(len(chunk) * count for chunk, count in table.items())
+
+
+@given(tables, tables)
+def test_a_sum_has_the_rows_of_the_first_then_new_ones(a: dict[bytes, int], b: dict[bytes, int]) -> None:
+    total = dict(a)
+    for chunk, count in b.items():
+        total[chunk] = total.get(chunk, 0) + count
+    assert list((ChunkCounts.from_dict(a) + ChunkCounts.from_dict(b)).items()) == list(total.items())
+    assert total == Counter(a) + Counter(b)
+
+
+def test_a_sum_adds_what_was_read() -> None:
+    a = ChunkCounts(*arrays((b"ab", 1)), corpus=CorpusTotals(1, 2, 3, "a: 7"))
+    b = ChunkCounts(*arrays((b"ab", 1)), corpus=CorpusTotals(10, 20, 30, "b: 8"))
+    assert (a + b).corpus == CorpusTotals(11, 22, 33, "a: 7")
+    assert (ChunkCounts(*arrays()) + b).corpus == b.corpus
+
+
+def test_sums_past_64_bits_are_refused() -> None:
+    half = ChunkCounts.from_dict({b"a": 2**62})
+    with pytest.raises(ParameterError, match=r"2\*\*63"):
+        half + half
+    assert (half + ChunkCounts.from_dict({b"a": 2**62 - 1})).total == 2**63 - 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"pattern": "b+"}, "different pattern"),
+        ({"special_tokens": ("<x>",)}, "different special tokens"),
+        ({"unmatched": "isolate"}, "different unmatched"),
+    ],
+)
+def test_counts_of_other_rules_do_not_add_up(change: dict, message: str) -> None:
+    a = ChunkCounts.from_dict({b"ab": 5}, pattern="a+")
+    b = ChunkCounts.from_dict({b"ab": 5}, **{"pattern": "a+", **change})
+    with pytest.raises(ParameterError, match=message):
+        a + b
+    assert a != b
+
+
+def test_the_order_of_special_tokens_is_no_hindrance() -> None:
+    a = ChunkCounts.from_dict({b"ab": 5}, special_tokens=("<x>", "<y>"))
+    b = ChunkCounts.from_dict({b"ab": 5}, special_tokens=("<y>", "<x>"))
+    assert (a + b).special_tokens == ("<x>", "<y>")
+    assert a != b
+
+
+def test_a_name_becomes_the_pattern_text() -> None:
+    assert ChunkCounts.from_dict({b"ab": 5}, pattern="gpt2").pattern == NAMED["gpt2"]
+    assert ChunkCounts.from_dict({b"ab": 5}, pattern="none").pattern is None
+    assert ChunkCounts.from_dict({b"ab": 5}, pattern=None).pattern is None
+    assert ChunkCounts.from_dict({b"ab": 5}, pattern="a+").pattern == "a+"
+
+
+@pytest.mark.parametrize(
+    "table", [{b"": 1}, {"ab": 1}, {b"a": 0}, {b"a": -1}, {b"a": 1.5}, {b"a": True}, {b"a": 2**63}]
+)
+def test_a_bad_entry_is_refused(table: dict) -> None:
+    with pytest.raises(ParameterError, match="chunk"):
+        ChunkCounts.from_dict(table)
+
+
+@pytest.mark.parametrize(
+    ("data", "starts", "counts"),
+    [
+        (b"ab", [0, 2], [1, 1]),
+        (b"ab", [1, 2], [1]),
+        (b"ab", [0, 1], [1]),
+        (b"ab", [], []),
+        (b"ab", [0, 0, 2], [1, 1]),
+        (b"ab", [0, 3, 2], [1, 1]),
+        (b"ab", [0, 2], [0]),
+        (b"ab", [0, 2], [2**62]),
+    ],
+)
+def test_arrays_that_contradict_each_other_are_refused(data: bytes, starts: list[int], counts: list[int]) -> None:
+    with pytest.raises(ParameterError):
+        ChunkCounts(np.frombuffer(data, np.uint8), np.array(starts, np.int64), np.array(counts, np.int64))
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_arrays_of_another_type_are_refused(place: int) -> None:
+    parts = list(arrays((b"ab", 5)))
+    for wrong in (parts[place].astype(np.int32), parts[place].reshape(1, -1)):
+        with pytest.raises(ParameterError, match="one-dimensional"):
+            ChunkCounts(*parts[:place], wrong, *parts[place + 1 :])
+
+
+def test_the_arrays_cannot_be_written() -> None:
+    counts = ChunkCounts.from_dict({b"ab": 5})
+    for array in (counts.data, counts.starts, counts.counts):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    with pytest.raises(AttributeError):
+        counts.pattern = "x"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        hash(counts)
+
+
+def test_counts_equal_only_counts() -> None:
+    assert ChunkCounts.from_dict({b"ab": 5}) != {b"ab": 5}
+    assert ChunkCounts.from_dict({b"ab": 5}) != ChunkCounts.from_dict({b"a": 5})
+    assert ChunkCounts.from_dict({b"ab": 5}) != ChunkCounts.from_dict({b"ab": 6})
+    with pytest.raises(TypeError):
+        ChunkCounts.from_dict({b"ab": 5}) + {b"ab": 5}  # type: ignore[operator]
+
+
+def test_a_saved_file_comes_back_and_equal_counts_give_equal_bytes(tmp_path: Path) -> None:
+    counts = ChunkCounts(
+        *arrays((b"\xff\x00", 5), ("é".encode(), 5_000_000_000)),
+        "a+",
+        ("<é>", "x"),
+        "isolate",
+        CorpusTotals(3, 9, 1, "f: 2"),
+    )
+    counts.save(tmp_path / "a.npz")
+    counts.save(str(tmp_path / "b.npz"))
+    loaded = ChunkCounts.load(tmp_path / "a.npz")
+    assert loaded == counts
+    assert loaded.corpus == counts.corpus
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+    with np.load(tmp_path / "a.npz", allow_pickle=False) as archive:
+        assert archive["counts"].tolist() == [5, 5_000_000_000]
+
+
+def test_no_counts_at_all_can_be_saved(tmp_path: Path) -> None:
+    ChunkCounts.from_dict({}).save(tmp_path / "a.npz")
+    assert len(ChunkCounts.load(tmp_path / "a.npz")) == 0
+
+
+def test_the_name_is_the_one_given(tmp_path: Path) -> None:
+    ChunkCounts.from_dict({b"a": 1}).save(tmp_path / "counts")
+    assert [path.name for path in tmp_path.iterdir()] == ["counts"]
+
+
+def test_a_failed_save_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ChunkCounts.from_dict({b"a": 1}).save(tmp_path / "a.npz")
+    before = (tmp_path / "a.npz").read_bytes()
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np.lib.format, "write_array", full)
+    with pytest.raises(OSError, match="No space"):
+        ChunkCounts.from_dict({b"b": 2}).save(tmp_path / "a.npz")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.npz"]
+    assert (tmp_path / "a.npz").read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage", b"PK\x03\x04garbage", b"\x93NUMPY\x01\x00"])
+def test_garbage_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.npz").write_bytes(content)
+    with pytest.raises(FormatError, match=r"a\.npz: not a file of chunk counts"):
+        ChunkCounts.load(tmp_path / "a.npz")
+
+
+def test_other_numpy_files_are_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.arange(3))
+    np.savez(tmp_path / "b.npz", data=np.arange(3))
+    for name in ("a.npy", "b.npz"):
+        with pytest.raises(FormatError, match=f"{name}: not a file of chunk counts"):
+            ChunkCounts.load(tmp_path / name)
+
+
+def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        ChunkCounts.load(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (b'"version": 1', b'"version": 2', "version 2"),
+        (b'"fastbpe chunk counts"', b'"fastbpe chunk points"', "not a file"),
+        (b'"pattern": "a+"', b'"pattern": 1234', "not a text"),
+        (b'"documents"', b'"dokuments"', "not a file"),
+    ],
+)
+def test_a_changed_header_is_refused(tmp_path: Path, old: bytes, new: bytes, message: str) -> None:
+    ChunkCounts.from_dict({b"ab": 5}, pattern="a+").save(tmp_path / "a.npz")
+    with np.load(tmp_path / "a.npz") as archive:
+        parts = dict(archive)
+    header = parts["header"].tobytes()
+    assert old in header
+    parts["header"] = np.frombuffer(header.replace(old, new), np.uint8)
+    np.savez(tmp_path / "a.npz", **parts)
+    with pytest.raises(FormatError, match=message):
+        ChunkCounts.load(tmp_path / "a.npz")
+
+
+def test_damaged_arrays_are_refused(tmp_path: Path) -> None:
+    ChunkCounts.from_dict({b"ab": 5, b"c": 6}).save(tmp_path / "a.npz")
+    with np.load(tmp_path / "a.npz") as archive:
+        parts = dict(archive)
+    np.savez(tmp_path / "b.npz", **{**parts, "starts": np.array([0, 3, 2])})
+    with pytest.raises(FormatError, match=r"b\.npz"):
+        ChunkCounts.load(tmp_path / "b.npz")
+    whole = (tmp_path / "a.npz").read_bytes()
+    with zipfile.ZipFile(tmp_path / "a.npz") as archive:
+        place = whole.index(b"abc", archive.getinfo("data.npy").header_offset)
+    (tmp_path / "a.npz").write_bytes(whole[:place] + b"X" + whole[place + 1 :])
+    with pytest.raises(FormatError, match=r"a\.npz"):
+        ChunkCounts.load(tmp_path / "a.npz")
