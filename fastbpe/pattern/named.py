@@ -25,17 +25,13 @@ NAMED: dict[str, str | None] = {
         rf"{_LEAD}{_UPPER}*{_LOWER}+(?i:{_CONTRACTIONS})?|{_LEAD}{_UPPER}+{_LOWER}*(?i:{_CONTRACTIONS})?"
         rf"|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_LINES}"
     ),
-    "llama3": (
-        rf"(?i:{_CONTRACTIONS})|{_LEAD}\p{{L}}+|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_LINES}"
-    ),
+    "llama3": (rf"(?i:{_CONTRACTIONS})|{_LEAD}\p{{L}}+|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_LINES}"),
     "qwen2": rf"(?i:{_CONTRACTIONS})|{_LEAD}\p{{L}}+|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_LINES}",
     "tekken": (
         rf"{_LEAD}{_UPPER}*{_LOWER}+|{_LEAD}{_UPPER}+{_LOWER}*"
         rf"|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_LINES}"
     ),
-    "poetry": (
-        r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+(?:[，。！？；])?| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-    ),
+    "poetry": (r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+(?:[，。！？；])?| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"),
     "al1": (
         rf"{_CONTRACTIONS}| ?[\p{{L}}\p{{Nl}}\p{{No}}_]+| ?\p{{Nd}}+| ?[^{_AL1_SPACE}\p{{L}}\p{{N}}_]+"
         rf"|[{_AL1_SPACE}]+(?![^{_AL1_SPACE}])|[{_AL1_SPACE}]+"

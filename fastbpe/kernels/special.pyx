@@ -1,0 +1,215 @@
+"""Special tokens: finding them, and describing what there is to do on a buffer.
+
+A search costs one look-up per byte; only where a byte can start a token does it walk further, so text full of `<`
+stays fast. The leftmost match wins, and of those that start there the longest.
+
+`make_spans` gives spans: an int64 array (n, 4), C-contiguous, with columns start, stop, text_end, id.
+  id == -1: data[start:stop] is text; text_end is where a pattern's look-ahead sees the end of text.
+  id >= 0: a special token; data[start:stop] are its bytes (none for bos and eos that are added).
+Spans ascend and do not overlap; text spans are not empty.
+"""
+
+import numpy as np
+
+from cpython.bytes cimport PyBytes_AS_STRING
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memset
+
+from fastbpe.kernels.special cimport Trie, TrieNode, trie_child, trie_find
+
+from fastbpe.errors import ParameterError
+
+
+cdef class SpecialTrie:
+    """The tokens (bytes, id) to look for. Raises ParameterError for an empty or repeated one."""
+
+    def __cinit__(self, tokens):
+        memset(&self.trie, 0, sizeof(Trie))
+        self.tokens = tuple([(bytes(token), int(id)) for token, id in tokens])
+        total = 1 + sum([len(token) for token, _ in self.tokens])
+        if total >= 2**31:
+            raise ParameterError("the special tokens are longer than 2 GiB together")
+        self.trie.nodes = <TrieNode*>realloc(NULL, total * sizeof(TrieNode))
+        if self.trie.nodes == NULL:
+            raise MemoryError
+        self.trie.nodes[0] = TrieNode(0, 0, -1, 0)
+        self.trie.n_nodes = 1
+        for token, id in self.tokens:
+            if not token:
+                raise ParameterError("a special token must not be empty")
+            if not 0 <= id < 2**32:
+                raise ParameterError(f"the id {id} of special token {token!r} is outside 0 .. 2**32 - 1")
+            self._add(token, id)
+
+    def __dealloc__(self):
+        free(self.trie.nodes)
+
+    def __reduce__(self):
+        return SpecialTrie, (self.tokens,)
+
+    cdef _add(self, bytes token, int64_t id):
+        cdef int32_t node = 0
+        cdef int32_t child
+        cdef uint8_t byte
+        for byte in token:
+            child = trie_child(&self.trie, node, byte) if node else self.trie.root[byte]
+            if child == 0:
+                child = self.trie.n_nodes
+                self.trie.n_nodes += 1
+                if node:
+                    self.trie.nodes[child] = TrieNode(0, self.trie.nodes[node].child, -1, byte)
+                    self.trie.nodes[node].child = child
+                else:
+                    self.trie.nodes[child] = TrieNode(0, 0, -1, byte)
+                    self.trie.root[byte] = child
+            node = child
+        if self.trie.nodes[node].id >= 0:
+            raise ParameterError(f"special token {token!r} is given twice")
+        self.trie.nodes[node].id = id
+        self.trie.longest = max(self.trie.longest, <int64_t>len(token))
+
+    @property
+    def longest(self):
+        """Bytes of the longest token; 0 without tokens."""
+        return self.trie.longest
+
+    def find(self, const uint8_t[::1] data not None, int64_t start=0):
+        """First token in data[start:] as (start, stop, id), or None."""
+        cdef int64_t at, end = -1, id = -1
+        cdef int64_t n = data.shape[0]
+        if not 0 <= start <= n:
+            raise ParameterError(f"start {start} is outside the data of {n} bytes")
+        if start == n:
+            return None
+        with nogil:
+            at = trie_find(&self.trie, &data[0], start, n, &end, &id)
+        return None if at < 0 else (at, end, id)
+
+
+def occurrences(SpecialTrie trie not None, const uint8_t[::1] data not None, int64_t lo, int64_t hi):
+    """Whether a special token overlaps data[lo:hi], or may: one that the end of `data` cuts off counts too.
+
+    Where it says no for a range around a place, cutting the text there cuts no special token.
+    """
+    cdef int64_t n = data.shape[0]
+    if not 0 <= lo <= hi <= n:
+        raise ParameterError(f"range {lo}:{hi} is outside the data of {n} bytes")
+    if lo == hi or trie.trie.longest == 0:
+        return False
+    cdef bint found
+    with nogil:
+        found = _overlaps(&trie.trie, &data[0], lo, hi, n)
+    return found
+
+
+cdef bint _overlaps(const Trie* trie, const uint8_t* data, int64_t lo, int64_t hi, int64_t n) noexcept nogil:
+    cdef int64_t at = max(<int64_t>0, lo - trie.longest + 1)
+    cdef int64_t i
+    cdef int32_t node
+    for at in range(at, hi):
+        node = trie.root[data[at]]
+        i = at + 1
+        while node:
+            if trie.nodes[node].id >= 0 and i > lo:
+                return True
+            if i == n:
+                if trie.nodes[node].child:
+                    return True
+                break
+            node = trie_child(trie, node, data[i])
+            i += 1
+    return False
+
+
+def make_spans(
+    const uint8_t[::1] data not None,       # IN
+    const int64_t[::1] starts not None,     # IN  where each document starts
+    const int64_t[::1] ends not None,       # IN  where each ends; documents ascend and do not overlap
+    SpecialTrie trie=None,
+    int64_t bos=-1,
+    int64_t eos=-1,
+):
+    """Spans of the documents, and where each document's spans start.
+
+    Without a trie all text is ordinary. `bos` and `eos` are ids put around every document, -1 for none.
+    Returns spans, int64 (n, 4), and document_spans, int64 (n_documents + 1): spans
+    document_spans[i]:document_spans[i + 1] are those of document i. Raises ParameterError when the documents
+    do not ascend inside the data.
+    """
+    cdef int64_t n_documents = starts.shape[0]
+    cdef int64_t n = data.shape[0]
+    cdef int64_t d, last = 0
+    if ends.shape[0] != n_documents:
+        raise ParameterError(f"{n_documents} starts, but {ends.shape[0]} ends")
+    for d in range(n_documents):
+        if starts[d] < last or ends[d] < starts[d] or ends[d] > n:
+            raise ParameterError(f"document {d} ({starts[d]}:{ends[d]}) does not ascend inside the {n} bytes")
+        last = ends[d]
+    document_spans = np.empty(n_documents + 1, np.int64)
+    cdef int64_t[::1] firsts = document_spans
+    cdef SpanList spans = SpanList(NULL, 0, 0)
+    cdef const uint8_t* text = &data[0] if n else NULL
+    cdef const Trie* root = NULL
+    if trie is not None and trie.trie.longest:
+        root = &trie.trie
+    cdef int64_t[:, ::1] view
+    try:
+        with nogil:
+            firsts[0] = 0
+            for d in range(n_documents):
+                _document_spans(&spans, text, starts[d], ends[d], root, bos, eos)
+                firsts[d + 1] = spans.n
+        result = np.empty((spans.n, 4), np.int64)
+        if spans.n:
+            view = result
+            with nogil:
+                for d in range(4 * spans.n):
+                    (&view[0, 0])[d] = spans.rows[d]
+    finally:
+        free(spans.rows)
+    return result, document_spans
+
+
+cdef struct SpanList:
+    int64_t* rows
+    int64_t n
+    int64_t capacity
+
+
+cdef int _push(SpanList* spans, int64_t start, int64_t stop, int64_t text_end, int64_t id) except -1 nogil:
+    cdef int64_t* rows
+    if spans.n == spans.capacity:
+        spans.capacity = 2 * spans.capacity + 64
+        rows = <int64_t*>realloc(spans.rows, <size_t>spans.capacity * 4 * sizeof(int64_t))
+        if rows == NULL:
+            raise MemoryError
+        spans.rows = rows
+    rows = spans.rows + 4 * spans.n
+    rows[0] = start
+    rows[1] = stop
+    rows[2] = text_end
+    rows[3] = id
+    spans.n += 1
+    return 0
+
+
+cdef int _document_spans(
+    SpanList* spans, const uint8_t* data, int64_t start, int64_t stop, const Trie* trie, int64_t bos, int64_t eos
+) except -1 nogil:
+    cdef int64_t at, end = -1, id = -1
+    if bos >= 0:
+        _push(spans, start, start, start, bos)
+    while trie != NULL and start < stop:
+        at = trie_find(trie, data, start, stop, &end, &id)
+        if at < 0:
+            break
+        if at > start:
+            _push(spans, start, at, at, -1)
+        _push(spans, at, end, end, id)
+        start = end
+    if start < stop:
+        _push(spans, start, stop, stop, -1)
+    if eos >= 0:
+        _push(spans, stop, stop, stop, eos)
+    return 0

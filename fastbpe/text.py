@@ -1,0 +1,22 @@
+"""From what users pass as text to the bytes that kernels read."""
+
+from fastbpe.errors import ParameterError
+
+
+def utf8(text: str) -> bytes:
+    """The UTF-8 of a str. Surrogate pairs are joined and lone surrogates become U+FFFD, as in tiktoken."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+
+
+def to_bytes(text: str | bytes) -> bytes:
+    """The bytes of one document given as str or bytes-like. Raises ParameterError for anything else."""
+    if isinstance(text, str):
+        return utf8(text)
+    if isinstance(text, bytes):
+        return text
+    if isinstance(text, (bytearray, memoryview)):
+        return bytes(text)
+    raise ParameterError(f"a text must be str or bytes, not {type(text).__name__}")

@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import gpt2_order
+
+from fastbpe.alphabet import BYTE_CHARACTERS, BYTE_ORDER, from_characters, mark_words, show_token, to_characters
+from fastbpe.errors import DataError, ParameterError
+
+
+@given(st.binary(max_size=20))
+def test_characters_round_trip(token):
+    assert from_characters(to_characters(token)) == token
+    assert len(to_characters(token)) == len(token) and to_characters(token).isprintable()
+
+
+def test_known_characters():
+    assert len(set(BYTE_CHARACTERS)) == 256
+    assert [ord(BYTE_CHARACTERS[byte]) for byte in (9, 10, 32, 33, 65, 127, 173, 195, 255)] == [
+        265, 266, 288, 33, 65, 289, 323, 195, 255,
+    ]  # fmt: skip
+    assert [to_characters(text.encode()) for text in (" world", "\n", " 😀", "世界")] == [
+        "Ġworld", "Ċ", "ĠðŁĺĢ", "ä¸ĸçķĮ",
+    ]  # fmt: skip
+
+
+def test_byte_order_is_that_of_the_characters():
+    assert np.argsort(BYTE_ORDER).tolist() == gpt2_order()
+    assert np.argsort(BYTE_ORDER).tolist() == sorted(range(256), key=BYTE_CHARACTERS.__getitem__)
+
+
+def test_foreign_characters_are_refused():
+    with pytest.raises(DataError, match="' '"):
+        from_characters("a b")
+
+
+def test_marker_styles():
+    words = [["Un", "happi", "ness"], ["token", "ization"]]
+    assert mark_words(words) == ["Un", "happi", "ness", "Ġtoken", "ization"]
+    assert mark_words(words, "sentencepiece") == ["▁Un", "happi", "ness", "▁token", "ization"]
+    assert mark_words(words, "wordpiece") == ["un", "##happi", "##ness", "token", "##ization"]
+    with pytest.raises(ParameterError, match="marker style"):
+        mark_words(words, "bpe")
+
+
+@pytest.mark.parametrize(
+    ("token", "shown"),
+    [
+        (b"", ""),
+        (b" low", " low"),
+        ("床前".encode(), "床前"),
+        ("床".encode()[:2], "[e5 ba]"),
+        ("床前".encode()[1:5], "[ba 8a e5 89]"),
+        ("床前明".encode()[2:7], "[8a]前[e6]"),
+        (b"\xff\xffa\xff", "[ff ff]a[ff]"),
+    ],
+)
+def test_fragments_are_shown_in_hex(token, shown):
+    assert show_token(token) == shown

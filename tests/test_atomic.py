@@ -1,0 +1,26 @@
+import os
+
+import pytest
+
+from fastbpe.atomic import atomic_write
+
+
+def test_a_file_appears_whole(tmp_path):
+    path = tmp_path / "a.json"
+    with atomic_write(path) as file:
+        file.write(b"new")
+        assert not path.exists()
+    assert path.read_bytes() == b"new" and os.listdir(tmp_path) == ["a.json"]
+
+
+def test_an_error_leaves_what_was_there(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    with pytest.raises(RuntimeError), atomic_write(path) as file:
+        file.write(b"half")
+        raise RuntimeError
+    assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["a.json"]
+    with atomic_write(path) as file:
+        file.write(b"new")
+    assert path.read_bytes() == b"new" and path.stat().st_mode & 0o777 == 0o640

@@ -1,0 +1,33 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fastbpe.errors import ParameterError
+from fastbpe.text import to_bytes, utf8
+
+
+@given(st.text())
+def test_text_without_surrogates_is_plain_utf8(text):
+    assert utf8(text) == text.encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("\ud83d\ude00", "😀"),
+        ("a\ud83db", "a\ufffdb"),
+        ("\ude00\ud83d", "\ufffd\ufffd"),
+        ("\ud83d\ud83d\ude00\ude00", "\ufffd😀\ufffd"),
+        ("\ud83d", "\ufffd"),
+    ],
+)
+def test_surrogate_pairs_are_joined_and_lone_ones_replaced(text, expected):
+    assert utf8(text) == expected.encode()
+
+
+def test_what_a_text_may_be():
+    assert (
+        to_bytes("é") == to_bytes(b"\xc3\xa9") == to_bytes(bytearray(b"\xc3\xa9")) == to_bytes(memoryview(b"\xc3\xa9"))
+    )
+    with pytest.raises(ParameterError, match="int"):
+        to_bytes(3)
