@@ -1,0 +1,24 @@
+import numpy as np
+from numpy.typing import NDArray
+
+class SplitTable:
+    transitions: NDArray[np.uint32]
+    ascii: NDArray[np.uint8]
+    pages: NDArray[np.uint16]
+    leaves: NDArray[np.uint8]
+    def __init__(
+        self,
+        transitions: NDArray[np.uint32],
+        ascii: NDArray[np.uint8],
+        pages: NDArray[np.uint16],
+        leaves: NDArray[np.uint8],
+        invalid_class: int,
+        end_class: int,
+    ) -> None: ...
+
+def split_ends(
+    data: bytes | bytearray | memoryview | NDArray[np.uint8],
+    spans: NDArray[np.int64] | None,
+    table: SplitTable | None,
+) -> NDArray[np.int64]: ...
+def check_spans(spans: NDArray[np.int64] | None, length: int) -> NDArray[np.int64]: ...

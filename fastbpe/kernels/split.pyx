@@ -1,0 +1,203 @@
+"""Chunk ends of a text by a compiled pattern (tables: see split.pxd).
+
+A scan starts at a boundary and follows transitions. Where the transition says that a chunk ends before the unit, the
+same transition has already started anew on it. Where a longer match was hoped for and died, the scan steps back to the
+last place at which it could have ended.
+"""
+
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
+
+import numpy as np
+
+
+cdef class SplitTable:
+    """The tables of a compiled pattern; immutable.
+
+    transitions: uint32 (n_states, stride), ascii: uint8 (128,), pages: uint16 (17408,), leaves: uint8 (n, 64). Raises
+    ValueError where an array has another shape or type, or an index in it leaves its table.
+    """
+
+    def __init__(self, transitions, ascii, pages, leaves, int invalid_class, int end_class):
+        arrays = []
+        for array, dtype, ndim in ((transitions, np.uint32, 2), (ascii, np.uint8, 1),
+                                   (pages, np.uint16, 1), (leaves, np.uint8, 2)):
+            if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != ndim:
+                raise ValueError(f"split tables: expected a {ndim}-dimensional array of {np.dtype(dtype).name}")
+            array = np.array(array, order="C")
+            array.flags.writeable = False
+            arrays.append(array)
+        self.transitions, self.ascii, self.pages, self.leaves = arrays
+        n_states, stride = self.transitions.shape
+        if n_states < 2 or n_states * stride > SPLIT_STATE:
+            raise ValueError("split tables: too few or too many states")
+        if self.ascii.shape[0] != 128 or self.pages.shape[0] != 0x110000 // 64 or self.leaves.shape[1] != 64:
+            raise ValueError("split tables: class tables of another length")
+        highest = max(int(self.ascii.max()), int(self.leaves.max()), invalid_class, end_class)
+        if min(invalid_class, end_class) < 0 or highest >= stride or int(self.pages.max()) >= len(self.leaves):
+            raise ValueError("split tables: a class or leaf out of range")
+        states = self.transitions & np.uint32(SPLIT_STATE)
+        if (states % stride).any() or int(states.max()) >= n_states * stride:
+            raise ValueError("split tables: a transition out of range")
+        cdef const uint32_t[:, ::1] transitions_view = self.transitions
+        cdef const uint8_t[::1] ascii_view = self.ascii
+        cdef const uint16_t[::1] pages_view = self.pages
+        cdef const uint8_t[:, ::1] leaves_view = self.leaves
+        self.dfa.transitions = &transitions_view[0, 0]
+        self.dfa.ascii = &ascii_view[0]
+        self.dfa.pages = &pages_view[0]
+        self.dfa.leaves = &leaves_view[0, 0]
+        self.dfa.start = stride
+        self.dfa.n_states = n_states
+        self.dfa.invalid_class = invalid_class
+        self.dfa.end_class = end_class
+
+
+def split_ends(const uint8_t[::1] data, spans, SplitTable table):
+    """The ends of all chunks of `data` as absolute offsets (int64, ascending).
+
+    spans: None (all of data is one text) or an int64 array (n, 4) of start, stop, text_end, id; those with an id are
+    skipped. table: None makes each span one chunk. Raises ValueError for spans that do not ascend or leave the data.
+    """
+    checked = check_spans(spans, data.shape[0])
+    cdef const int64_t[:, ::1] rows = checked
+    cdef const uint8_t* text = &data[0] if data.shape[0] else NULL
+    cdef Chunks chunks
+    chunks.dfa = &table.dfa if table is not None else NULL
+    chunks.given = NULL
+    chunks.n_given = 0
+    cdef int64_t capacity = 1 << 16, at, stop, n
+    buffer = np.empty(capacity, np.int64)
+    cdef int64_t[::1] buffer_view = buffer
+    parts = []
+    cdef Py_ssize_t row
+    for row in range(rows.shape[0]):
+        if rows[row, 3] >= 0:
+            continue
+        at = rows[row, 0]
+        stop = rows[row, 1]
+        while at < stop:
+            with nogil:
+                n = chunks_fill(&chunks, text, at, stop, rows[row, 2], &buffer_view[0], capacity)
+            parts.append(buffer[:n].copy())
+            at = buffer_view[n - 1]
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+
+def check_spans(spans, int64_t length):
+    """`spans` as a C-contiguous int64 array (n, 4) that ascends within 0..length; raises ValueError otherwise."""
+    if spans is None:
+        return np.array([[0, length, length, -1]], np.int64)
+    if not isinstance(spans, np.ndarray) or spans.dtype != np.int64 or spans.ndim != 2 or spans.shape[1] != 4:
+        raise ValueError("spans: expected an int64 array of shape (n, 4)")
+    spans = np.ascontiguousarray(spans)
+    cdef const int64_t[:, ::1] rows = spans
+    cdef int64_t last = 0
+    cdef Py_ssize_t row
+    for row in range(rows.shape[0]):
+        if not last <= rows[row, 0] <= rows[row, 1] <= length:
+            raise ValueError(f"spans: row {row} does not ascend or leaves the data")
+        if rows[row, 3] < 0 and not rows[row, 1] <= rows[row, 2] <= length:
+            raise ValueError(f"spans: row {row} has a text_end before its stop or outside the data")
+        last = rows[row, 1]
+    return spans
+
+
+cdef int64_t chunks_fill(Chunks* chunks, const uint8_t* data, int64_t start, int64_t stop, int64_t text_end,
+                         int64_t* ends, int64_t capacity) noexcept nogil:
+    cdef int64_t n = 0
+    if start >= stop or capacity < 1:
+        return 0
+    if chunks.dfa != NULL:
+        return fill_one(chunks.dfa, data, start, stop, text_end, ends, capacity)
+    if chunks.given == NULL:
+        ends[0] = stop
+        return 1
+    while n < capacity and n < chunks.n_given and chunks.given[n] <= stop:
+        ends[n] = chunks.given[n]
+        n += 1
+    chunks.given += n
+    chunks.n_given -= n
+    if n == 0:  # given ends that miss this span: one chunk rather than an endless loop
+        ends[0] = stop
+        n = 1
+    return n
+
+
+cdef int64_t fill_one(const Dfa* dfa, const uint8_t* data, int64_t start, int64_t stop, int64_t text_end,
+                      int64_t* ends, int64_t capacity) noexcept nogil:
+    cdef int64_t begin = start, i = start, accept = -1, n = 0, length
+    cdef uint32_t state = dfa.start, step, unit
+    cdef bint unmatched = False  # data[previous end:begin] has no match
+    while True:
+        length = unit_at(dfa, data, i, text_end, &unit)
+        step = dfa.transitions[state + unit]
+        if step & SPLIT_ACCEPT:
+            accept = i
+        state = step & SPLIT_STATE
+        if not step & SPLIT_BOUNDARY:
+            if state != 0:
+                i += length
+                continue
+            if accept < 0:
+                unmatched = True
+                begin += unit_at(dfa, data, begin, text_end, &unit)
+                i = begin
+                state = dfa.start
+                if begin < text_end:
+                    continue
+            else:
+                i = accept
+                state = dfa.start
+                length = 0
+        if unmatched:
+            unmatched = False
+            ends[n] = begin
+            n += 1
+            if begin >= stop or n == capacity:
+                return n
+        ends[n] = i
+        n += 1
+        if i >= stop or n == capacity:
+            return n
+        begin = i
+        accept = -1
+        if state == 0:
+            state = dfa.start
+        else:
+            i += length
+
+
+cdef inline int64_t unit_at(const Dfa* dfa, const uint8_t* data, int64_t i, int64_t text_end,
+                            uint32_t* unit) noexcept nogil:
+    # Class and length of the unit at i; what Python's UTF-8 decoder would not accept is one byte of invalid_class.
+    cdef const uint8_t* p = data + i
+    cdef int64_t left = text_end - i
+    cdef uint32_t code
+    if left <= 0:
+        unit[0] = dfa.end_class
+        return 0
+    if p[0] < 0x80:
+        unit[0] = dfa.ascii[p[0]]
+        return 1
+    if p[0] >= 0xC2 and left >= 2 and (p[1] & 0xC0) == 0x80:
+        if p[0] < 0xE0:
+            code = ((p[0] & 0x1F) << 6) | (p[1] & 0x3F)
+            unit[0] = unit_class(dfa, code)
+            return 2
+        if left >= 3 and (p[2] & 0xC0) == 0x80:
+            if p[0] < 0xF0:
+                code = ((p[0] & 0x0F) << 12) | ((p[1] & 0x3F) << 6) | (p[2] & 0x3F)
+                if code >= 0x800 and (code >> 11) != 0x1B:
+                    unit[0] = unit_class(dfa, code)
+                    return 3
+            elif p[0] < 0xF5 and left >= 4 and (p[3] & 0xC0) == 0x80:
+                code = ((p[0] & 0x07) << 18) | ((p[1] & 0x3F) << 12) | ((p[2] & 0x3F) << 6) | (p[3] & 0x3F)
+                if 0x10000 <= code < 0x110000:
+                    unit[0] = unit_class(dfa, code)
+                    return 4
+    unit[0] = dfa.invalid_class
+    return 1
+
+
+cdef inline uint32_t unit_class(const Dfa* dfa, uint32_t code) noexcept nogil:
+    return dfa.leaves[dfa.pages[code >> 6] * 64 + (code & 63)]
