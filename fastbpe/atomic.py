@@ -13,9 +13,18 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A binary file to write that takes the name `path` when the block ends without an error.
 
     It is written under a temporary name in the same folder, synced, and renamed; after an error nothing is left.
+    What exists and is no regular file (a pipe, /dev/null) is written to as it is. OSError names `path`.
     """
     path = Path(path)
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    if path.exists() and not path.is_file():
+        with path.open("wb") as file:
+            yield file
+        return
+    try:
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    except OSError as error:
+        error.filename = str(path)
+        raise
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
@@ -23,7 +32,9 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.chmod(temporary, _mode(path))
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError) and error.errno is not None and error.filename in (None, temporary):
+            error.filename, error.filename2 = str(path), None  # a full disk, say
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise

@@ -1,4 +1,6 @@
+import errno
 import os
+from pathlib import Path
 
 import pytest
 
@@ -24,3 +26,20 @@ def test_an_error_leaves_what_was_there(tmp_path):
     with atomic_write(path) as file:
         file.write(b"new")
     assert path.read_bytes() == b"new" and path.stat().st_mode & 0o777 == 0o640
+
+
+def test_errors_name_the_file_and_not_its_temporary_name(tmp_path):
+    path = tmp_path / "missing" / "a.json"
+    with pytest.raises(FileNotFoundError) as caught, atomic_write(path):
+        pass
+    assert caught.value.filename == str(path)
+    path = tmp_path / "a.json"
+    with pytest.raises(OSError, match="No space") as caught, atomic_write(path):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert caught.value.filename == str(path) and os.listdir(tmp_path) == []
+
+
+def test_devices_are_written_to_as_they_are():
+    with atomic_write("/dev/null") as file:
+        file.write(b"gone")
+    assert Path("/dev/null").is_char_device()
