@@ -1,0 +1,439 @@
+"""Reads a split pattern into the syntax tree of ast.py. Classes and case folding become unit sets on the way.
+
+What is read:
+
+- literals, escaped punctuation, ``\\r \\n \\t \\f \\v \\a \\e \\xHH \\x{..} \\uHHHH \\u{..} \\UHHHHHHHH``;
+- classes ``[..] [^..]`` with ranges, ``\\s \\S \\d \\D \\w \\W``, ``\\p{..} \\P{..} \\pL`` (properties.py says which), and ``.``
+  (all but ``\\n``; all under ``s``);
+- groups ``(..)``, ``(?<name>..)``, ``(?:..)``, atomic ``(?>..)``; flags ``i s m`` as ``(?i:..)`` or, at the very start, ``(?i)``;
+- ``|`` and ``? * + {m} {m,} {,n} {m,n}``, each greedy, lazy (``?`` behind) or possessive (``+`` behind);
+- look-ahead at one unit or at the end of the text, ``$`` and ``\\z``.
+
+``$`` is the end of the text only, as Rust reads it (Python's also stands before a last ``\\n``); under ``m`` it stands
+before every ``\\n`` too. Under ``i`` sets are closed under simple case folding, then negated, as Rust does it.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple, NoReturn
+
+from ..errors import PatternError
+from .ast import Alt, Atomic, Chars, Look, Node, Repeat, Seq, UnitSet
+from .properties import category, fold, named_property, white_space, word
+from .unitset import ALL, EMPTY, complement, from_ranges, of, union
+
+MAX_DEPTH = 100
+MAX_COUNT = 1000
+
+_ESCAPES = {"r": 0x0D, "n": 0x0A, "t": 0x09, "f": 0x0C, "v": 0x0B, "a": 0x07, "e": 0x1B}
+_HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
+_NEWLINE = of(0x0A)
+
+
+class Unsupported(PatternError):
+    """A construct that the syntax tree cannot hold. ``by_regex``: the ``regex`` module can run it exactly."""
+
+    def __init__(self, message: str, construct: str, offset: int, by_regex: bool) -> None:
+        super().__init__(message)
+        self.construct = construct
+        self.offset = offset
+        self.by_regex = by_regex
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """What only the ``regex`` module can run: its own text around an item. Never in what parse() gives."""
+
+    before: str
+    item: "Node | Foreign"
+    after: str
+
+
+class Flags(NamedTuple):
+    """What ``(?i)``, ``(?s)`` and ``(?m)`` switch."""
+
+    i: bool = False
+    s: bool = False
+    m: bool = False
+
+
+@lru_cache(maxsize=128)
+def parse(pattern: str) -> Node:
+    """The syntax tree of a pattern.
+
+    Raises Unsupported (with the construct and its offset) for what only another engine knows, PatternError with the
+    place for everything else that cannot be read.
+    """
+    return _Parser(pattern, foreign=False).run()
+
+
+def parse_foreign(pattern: str) -> "Node | Foreign":
+    """Like parse, but what only the ``regex`` module can run becomes Foreign nodes instead of Unsupported."""
+    return _Parser(pattern, foreign=True).run()
+
+
+def place(pattern: str, offset: int) -> str:
+    """Two lines: the pattern around the offset, and a caret under it."""
+    first = max(0, offset - 30)
+    shown = "".join(c if c.isprintable() else "." for c in pattern[first : offset + 30])
+    return f"at position {offset}:\n  {shown}\n  {' ' * (offset - first)}^"
+
+
+class _Parser:
+    def __init__(self, pattern: str, foreign: bool) -> None:
+        self.text = pattern
+        self.at = 0
+        self.depth = 0
+        self.foreign = foreign
+
+    def run(self) -> Node:
+        for offset, c in enumerate(self.text):
+            if "\ud800" <= c <= "\udfff":
+                self.fail("a lone surrogate is not a character", offset)
+        node = self.alternation(self.leading_flags())
+        if self.at < len(self.text):
+            self.fail("this ) closes no group", self.at)
+        return node
+
+    # errors and small steps
+
+    def fail(self, what: str, offset: int) -> NoReturn:
+        raise PatternError(f"pattern: {what}, {place(self.text, offset)}")
+
+    def unsupported(self, construct: str, offset: int, remedy: str = "", by_regex: bool = False) -> NoReturn:
+        what = f"pattern: {construct} is not supported{remedy and '; ' + remedy}, {place(self.text, offset)}"
+        raise Unsupported(what, construct, offset, by_regex)
+
+    def only_regex(self, construct: str, offset: int) -> None:
+        if not self.foreign:
+            self.unsupported(construct, offset, "only the regex module can run it", by_regex=True)
+
+    def peek(self, length: int = 1) -> str:
+        return self.text[self.at : self.at + length]
+
+    def take(self, expected: str) -> bool:
+        if self.text.startswith(expected, self.at):
+            self.at += len(expected)
+            return True
+        return False
+
+    # structure
+
+    def leading_flags(self) -> Flags:
+        flags = Flags()
+        while self.peek(2) == "(?" and self.peek(3)[2:] in tuple("ismux"):
+            start = self.at
+            self.at += 2
+            read = self.flags(flags, start)
+            if not self.take(")"):
+                self.at = start
+                break
+            flags = read
+        return flags
+
+    def flags(self, flags: Flags, start: int) -> Flags:
+        on = True
+        while (c := self.peek()) and c not in "):":
+            if c == "-" and on:
+                on = False
+            elif c in "ism":
+                flags = flags._replace(**{c: on})
+            elif not (c == "u" and on):
+                self.unsupported(f"the group or flag (?{c}", start)
+            self.at += 1
+        return flags
+
+    def alternation(self, flags: Flags) -> Node:
+        branches = [self.sequence(flags)]
+        while self.take("|"):
+            branches.append(self.sequence(flags))
+        return branches[0] if len(branches) == 1 else Alt(tuple(branches))
+
+    def sequence(self, flags: Flags) -> Node:
+        items: list[Node] = []
+        while (c := self.peek()) and c not in "|)":
+            items.append(self.repetition(flags))
+        return items[0] if len(items) == 1 else Seq(tuple(items))
+
+    def repetition(self, flags: Flags) -> Node:
+        start = self.at
+        item = self.atom(flags)
+        counts = self.counts()
+        if counts is None:
+            return item
+        if isinstance(item, Look) or (isinstance(item, Foreign) and item.before.startswith(("(?=", "(?!", "(?<"))):
+            self.fail("a look-around cannot be repeated", start)
+        mode = "lazy" if self.take("?") else "possessive" if self.take("+") else "greedy"
+        if self.peek() and self.peek() in "?*+{":
+            self.fail("two repetitions in a row; put the first into (?:..)", self.at)
+        return Repeat(item, counts[0], counts[1], mode)
+
+    def counts(self) -> tuple[int, int | None] | None:
+        """The counts of the repetition that stands here, if one does."""
+        for sign, found in (("?", (0, 1)), ("*", (0, None)), ("+", (1, None))):
+            if self.take(sign):
+                return found
+        start = self.at
+        if not self.take("{"):
+            return None
+        end = self.text.find("}", start)
+        low, comma, high = self.text[start + 1 : max(end, start + 1)].partition(",")
+        numbers = [number for number in (low, high) if number]
+        if not numbers or not all(number.isascii() and number.isdigit() for number in numbers):
+            self.fail("{ begins a repetition {m}, {m,}, {,n} or {m,n}; for the character itself write \\{", start)
+        if any(len(number) > 6 or int(number) > MAX_COUNT for number in numbers):
+            self.fail(f"a repetition of more than {MAX_COUNT}", start)
+        self.at = end + 1
+        least = int(low or 0)
+        most = int(high) if high else None if comma else least
+        if most is not None and most < least:
+            self.fail(f"a repetition of at least {least} and at most {most}", start)
+        return least, most
+
+    def atom(self, flags: Flags) -> Node:
+        start = self.at
+        c = self.text[start]
+        if c == "(":
+            return self.group(flags)
+        if c == "[":
+            return Chars(self.bracket(flags))
+        if c == "\\":
+            return self.escape(flags)
+        self.at += 1
+        if c == ".":
+            return Chars(ALL if flags.s else complement(_NEWLINE))
+        if c == "$":
+            return Look(_NEWLINE if flags.m else EMPTY, at_end=True)
+        if c == "^":
+            self.only_regex("^", start)
+            return Foreign("(?<![^\\n])" if flags.m else "\\A", Seq(()), "")  # type: ignore[return-value]
+        if c in "?*+{":
+            self.fail(f"{c} repeats nothing; for the character itself write \\{c}", start)
+        return Chars(self.folded(of(ord(c)), flags))
+
+    def group(self, flags: Flags) -> Node:
+        start = self.at
+        self.at += 1
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            self.fail(f"groups nested more than {MAX_DEPTH} deep", start)
+        if not self.take("?"):
+            return self.captured("(", flags, start)
+        if self.take(":"):
+            return self.inside(flags, start)
+        if self.take(">"):
+            return Atomic(self.inside(flags, start))
+        if self.peek() in ("=", "!"):
+            return self.look_ahead(flags, start)
+        if self.peek(2) in ("<=", "<!"):
+            self.only_regex("look-behind", start)
+            self.at += 2
+            return Foreign(self.text[start : self.at], self.inside(flags, start), ")")  # type: ignore[return-value]
+        if self.take("P<") or self.take("<"):
+            name = self.name(">", start)
+            return self.captured(f"(?P<{name}>", flags, start)
+        if self.take("P="):
+            self.only_regex("a back-reference", start)
+            self.depth -= 1
+            return self.reference(f"(?P={self.name(')', start)})", flags, start)
+        read = self.flags(flags, start)
+        if self.peek() == ")":
+            self.unsupported(
+                f"{self.text[start : self.at + 1]} after the start", start, "write (?i:..) around the part"
+            )
+        if not self.take(":"):
+            self.fail("this group is not closed", start)
+        return self.inside(read, start)
+
+    def inside(self, flags: Flags, start: int) -> Node:
+        node = self.alternation(flags)
+        if not self.take(")"):
+            self.fail("this group is not closed", start)
+        self.depth -= 1
+        return node
+
+    def captured(self, before: str, flags: Flags, start: int) -> Node:
+        node = self.inside(flags, start)
+        return Foreign(before, node, ")") if self.foreign else node  # type: ignore[return-value]
+
+    def name(self, closing: str, start: int) -> str:
+        end = self.text.find(closing, self.at)
+        name = self.text[self.at : max(end, self.at)]
+        if not name.isidentifier():
+            self.fail("a group's name is missing", start)
+        self.at = end + 1
+        return name
+
+    def reference(self, text: str, flags: Flags, start: int) -> Node:
+        if flags.i:
+            self.unsupported("a back-reference under (?i)", start)
+        return Foreign(text, Seq(()), "")  # type: ignore[return-value]
+
+    def look_ahead(self, flags: Flags, start: int) -> Node:
+        negative = self.peek() == "!"
+        self.at += 1
+        item = self.inside(flags, start)
+        seen = _first_seen(item)
+        if seen is None:
+            self.only_regex("a look-ahead at more than one character", start)
+            return Foreign(self.text[start : start + 3], item, ")")  # type: ignore[return-value]
+        units, at_end = seen
+        return Look(complement(units), not at_end) if negative else Look(units, at_end)
+
+    # escapes and classes
+
+    def folded(self, units: UnitSet, flags: Flags) -> UnitSet:
+        return fold(units) if flags.i else units
+
+    def escape(self, flags: Flags) -> Node:
+        start = self.at
+        c = self.peek(2)[1:]
+        if c == "z":
+            self.at += 2
+            return Look(EMPTY, at_end=True)
+        if c == "A":
+            self.only_regex("\\A", start)
+            self.at += 2
+            return Foreign("\\A", Seq(()), "")  # type: ignore[return-value]
+        if c in ("b", "B"):
+            self.only_regex(f"\\{c}", start)
+            self.at += 2
+            return _word_edge(c == "b")
+        if c and c in "123456789":
+            self.only_regex("a back-reference", start)
+            self.at += 2
+            while self.peek().isascii() and self.peek().isdigit():
+                self.at += 1
+            return self.reference(f"(?:{self.text[start : self.at]})", flags, start)
+        if c == "k" and self.peek(3) == "\\k<":
+            self.only_regex("a back-reference", start)
+            self.at += 3
+            return self.reference(f"(?P={self.name('>', start)})", flags, start)
+        found = self.escaped(flags)
+        return Chars(self.folded(of(found), flags) if isinstance(found, int) else found)
+
+    def escaped(self, flags: Flags) -> int | UnitSet:
+        """A code point, or the set of a class escape; what may stand in a class and outside."""
+        start = self.at
+        c = self.peek(2)[1:]
+        self.at += 2
+        if not c:
+            self.fail("a backslash at the end", start)
+        if c in "sSdDwW":
+            digits = category("nd")
+            assert digits is not None
+            units = {"s": white_space, "d": lambda: digits, "w": word}[c.lower()]()
+            return units if c.islower() else complement(units)
+        if c in "pP":
+            return self.property(c == "P", flags, start)
+        if c in _ESCAPES:
+            return _ESCAPES[c]
+        if c in _HEX_DIGITS:
+            return self.code_point(_HEX_DIGITS[c], start)
+        if c.isalnum():
+            remedy = {"Z": "write \\z for the end of the text", "0": "write \\x00"}.get(c, "")
+            self.unsupported(f"\\{c}", start, remedy)
+        return ord(c)
+
+    def code_point(self, digits: int, start: int) -> int:
+        if self.take("{"):
+            end = self.text.find("}", self.at)
+            number, self.at = self.text[self.at : max(end, self.at)], end + 1
+        else:
+            number = self.peek(digits)
+            self.at += digits
+            if len(number) < digits:
+                number = ""
+        if not number or len(number) > 8 or not all(c in "0123456789abcdefABCDEF" for c in number):
+            self.fail("hexadecimal digits are missing", start)
+        value = int(number, 16)
+        if value > 0x10FFFF or 0xD800 <= value <= 0xDFFF:
+            self.fail(f"{number} is not the code point of a character", start)
+        return value
+
+    def property(self, negated: bool, flags: Flags, start: int) -> UnitSet:
+        if self.take("{"):
+            end = self.text.find("}", self.at)
+            if end < 0:
+                self.fail("this property is not closed", start)
+            name, self.at = self.text[self.at : end], end + 1
+        else:
+            name = self.peek()
+            self.at += 1
+        positive = name.removeprefix("^")
+        units = named_property(positive)
+        if units is None:
+            self.fail(f"no general category and no script is called {positive!r}", start)
+        units = self.folded(units, flags)
+        return complement(units) if negated != (positive != name) else units
+
+    def bracket(self, flags: Flags) -> UnitSet:
+        start = self.at
+        self.at += 1
+        negated = self.take("^")
+        sets: list[UnitSet] = []
+        ranges: list[tuple[int, int]] = []
+        first = True
+        while first or self.peek() != "]":
+            if not self.peek():
+                self.fail("this class is not closed", start)
+            first = False
+            offset = self.at
+            low = self.class_item(flags)
+            if self.peek() == "-" and self.peek(2) not in ("-]", "-"):
+                self.at += 1
+                high = self.class_item(flags)
+                if isinstance(low, UnitSet) or isinstance(high, UnitSet):
+                    self.fail("a class cannot be the end of a range; for the character itself write \\-", offset)
+                if low > high:
+                    self.fail("this range runs backwards", offset)
+                ranges.append((low, high))
+            elif isinstance(low, UnitSet):
+                sets.append(low)
+            else:
+                ranges.append((low, low))
+        self.at += 1
+        units = self.folded(union(from_ranges(ranges), *sets), flags)
+        return complement(units) if negated else units
+
+    def class_item(self, flags: Flags) -> int | UnitSet:
+        start = self.at
+        c = self.peek()
+        if c == "\\":
+            return self.escaped(flags)
+        if c == "[":
+            kind = "a POSIX class" if self.peek(2) in ("[:", "[=", "[.") else "a class inside a class"
+            self.unsupported(kind, start, "for the character itself write \\[")
+        if self.peek(2) in ("&&", "||", "--", "~~"):
+            self.unsupported(f"the class operation {c}{c}", start, f"for the characters themselves write \\{c}\\{c}")
+        self.at += 1
+        return ord(c)
+
+
+def _first_seen(node: "Node | Foreign") -> tuple[UnitSet, bool] | None:
+    """What decides whether the node matches here, when the next unit does: the units, and whether the end does."""
+    if isinstance(node, Chars):
+        return node.units, False
+    if isinstance(node, Look):
+        return node.units, node.at_end
+    if isinstance(node, Repeat) and node.min == 0:
+        return ALL, True
+    if isinstance(node, Repeat) and node.min == 1 and isinstance(node.item, Chars):
+        return node.item.units, False
+    if isinstance(node, Seq) and not node.items:
+        return ALL, True
+    if isinstance(node, Alt):
+        seen = [_first_seen(item) for item in node.items]
+        known = [one for one in seen if one is not None]
+        if len(known) == len(seen):
+            return union(*(units for units, _ in known)), any(at_end for _, at_end in known)
+    return None
+
+
+def _word_edge(edge: bool) -> Node:
+    units = word()
+    before = Foreign("(?<=", Chars(units), ")")
+    not_before = Foreign("(?<!", Chars(units), ")")
+    on, off = Look(units, at_end=False), Look(complement(units), at_end=True)
+    first, second = (off, on) if edge else (on, off)
+    return Alt((Seq((before, first)), Seq((not_before, second))))  # type: ignore[arg-type]
