@@ -1,0 +1,176 @@
+import io
+import os
+import pathlib
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fastbpe.corpus.sources import Corpus, files, read_blocks
+from fastbpe.errors import DataError, ParameterError
+from fastbpe.text import to_bytes
+
+
+def documents_of(blocks):
+    documents, current = [], b""
+    for block in blocks:
+        start = 0
+        for end in block.ends.tolist():
+            documents.append(current + block.data[start:end].tobytes())
+            current, start = b"", end
+        current += block.data[start:].tobytes()
+    assert current == b""
+    return documents
+
+
+@settings(deadline=None)
+@given(st.lists(st.binary(max_size=30) | st.text(max_size=20)), st.integers(1, 40))
+def test_iterables(documents, block_bytes):
+    corpus = Corpus(iter(documents))
+    blocks = list(corpus.blocks(block_bytes))
+    expected = [to_bytes(document) for document in documents]
+    assert documents_of(blocks) == expected
+    assert corpus.reports[0].documents == len(documents)
+    assert corpus.reports[0].bytes == sum(map(len, expected))
+    for block in blocks:
+        for at in range(len(block.data)):
+            address = block.address_at(at)
+            assert expected[address.document][address.offset] == block.data[at]
+
+
+def test_a_generator_is_read_as_blocks_are_asked_for():
+    taken = []
+
+    def documents():
+        for i in range(100):
+            taken.append(i)
+            yield "x" * 10
+
+    next(read_blocks(documents(), 20))
+    assert len(taken) < 10
+
+
+def test_files_and_directories(tmp_path):
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d/b.txt").write_bytes(b"\xef\xbb\xbfb\r\n")
+    (tmp_path / "d/a.txt").write_bytes(b"a" * 50)
+    (tmp_path / "d/.x").write_bytes(b"hidden")
+    (tmp_path / "e.txt").write_bytes(b"")
+    corpus = Corpus(files(tmp_path / "d", tmp_path / "e.txt", str(tmp_path / "d/*.txt")))
+    expected = [b"a" * 50, b"\xef\xbb\xbfb\r\n"]
+    blocks = list(corpus.blocks(16))
+    assert documents_of(blocks) == [*expected, b"", *expected]
+    first, second, third = corpus.reports
+    assert (first.files, first.documents, first.bytes, first.skipped) == (2, 2, 56, {"hidden": 1})
+    assert first.skipped_examples == [(str(tmp_path / "d/.x"), "hidden")]
+    assert (second.documents, second.bytes, third.documents) == (1, 0, 2)
+    survey = corpus.survey()
+    assert (survey.files, survey.bytes) == (5, 112)
+    assert documents_of(read_blocks(tmp_path / "d")) == expected
+    assert str(blocks[1].address_at(3)) == f"{tmp_path}/d/a.txt, document 0, byte 19"
+
+
+def test_separator_and_lines(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes("a。b。。".encode())
+    corpus = Corpus(files(path, path, separator="。"))
+    assert documents_of(corpus.blocks()) == [b"a", b"b", b"", b""] * 2
+    assert corpus.reports[0].documents_per_file == [4]
+    path.write_bytes(b"a\r\nb\n\nc")
+    assert documents_of(read_blocks(files(path, lines=True))) == [b"a\r\n", b"b\n", b"\n", b"c"]
+
+
+def test_survey_sees_a_change(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"abc")
+    before = Corpus(path).survey()
+    assert before == Corpus(path).survey()
+    path.write_bytes(b"abcd")
+    assert before.digest != Corpus(path).survey().digest
+    assert Corpus(["a"]).survey() is None
+    assert Corpus(files("-")).survey() is None
+
+
+def test_stdin(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"one\ntwo")))
+    blocks = list(read_blocks(files("-", lines=True)))
+    assert documents_of(blocks) == [b"one\n", b"two"]
+    assert str(blocks[0].address_at(5)) == "standard input, document 1, byte 5"
+
+
+def test_refused_sources(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("x")
+    for source in ("text", b"text", str(path)):
+        with pytest.raises(ParameterError, match="a path or a text"):
+            Corpus(source)
+    for source in ([str(path)], [path, str(path)], (str(path),)):
+        with pytest.raises(ParameterError, match=r"names an existing file; give fastbpe\.files"):
+            Corpus(source)
+    for source in (3, None, {"train": ["a"]}):
+        with pytest.raises(ParameterError, match="no source"):
+            Corpus(source)
+    with pytest.raises(ParameterError, match="document 1: a text must be str or bytes, not int"):
+        list(read_blocks(["a", 3]))
+    assert documents_of(read_blocks([str(path), "not a file"])) == [str(path).encode(), b"not a file"]
+    assert documents_of(read_blocks([])) == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: files(),
+        lambda: files(b"a"),
+        lambda: files(""),
+        lambda: files("-", "-"),
+        lambda: files("a", separator=""),
+        lambda: files("a", separator="x", lines=True),
+        lambda: Corpus(["a"]).blocks(0),
+    ],
+)
+def test_refused_parameters(call):
+    with pytest.raises(ParameterError):
+        call()
+
+
+def test_what_is_no_text_is_refused(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes("text".encode("utf-16"))
+    with pytest.raises(DataError, match=r"a\.txt: is UTF-16 text, not plain UTF-8 text; convert"):
+        list(read_blocks(path))
+    rows = tmp_path / "a.jsonl"
+    rows.write_bytes(b'{"text": "a"}\n')
+    with pytest.raises(DataError, match="lines=True"):
+        list(read_blocks(rows))
+    assert documents_of(read_blocks(files(rows, lines=True))) == [b'{"text": "a"}\n']
+
+
+def test_unreadable_file(tmp_path, monkeypatch):
+    path = tmp_path / "a.txt"
+    path.write_text("x")
+    os_open = io.open
+
+    def refuse(name, *args, **kwargs):
+        if str(name) == str(path):
+            raise PermissionError(13, "Permission denied", str(path))
+        return os_open(name, *args, **kwargs)
+
+    monkeypatch.setattr("builtins.open", refuse)
+    with pytest.raises(DataError, match=r"a\.txt: cannot be read \(permission denied\)"):
+        list(read_blocks(path))
+
+
+def test_missing_file():
+    with pytest.raises(DataError, match="no such file"):
+        list(read_blocks(pathlib.Path("/nonexistent/a.txt")))
+
+
+def test_a_big_file_is_streamed(tmp_path):
+    path = tmp_path / "big.txt"
+    path.write_bytes(os.urandom(1000) * 100)
+    blocks = list(read_blocks(path, 30_000))
+    assert [len(block.data) for block in blocks] == [30_000, 30_000, 30_000, 10_000]
+    assert [block.open for block in blocks] == [True, True, True, False]
+    assert np.concatenate([block.data for block in blocks]).tobytes() == path.read_bytes()
