@@ -3,9 +3,10 @@
 What is read:
 
 - literals, escaped punctuation, ``\\r \\n \\t \\f \\v \\a \\e \\xHH \\x{..} \\uHHHH \\u{..} \\UHHHHHHHH``;
-- classes ``[..] [^..]`` with ranges, ``\\s \\S \\d \\D \\w \\W``, ``\\p{..} \\P{..} \\pL`` (properties.py says which), and ``.``
-  (all but ``\\n``; all under ``s``);
-- groups ``(..)``, ``(?<name>..)``, ``(?:..)``, atomic ``(?>..)``; flags ``i s m`` as ``(?i:..)`` or, at the very start, ``(?i)``;
+- classes ``[..] [^..]`` with ranges, ``\\s \\S \\d \\D \\w \\W``, ``\\p{..} \\P{..} \\pL`` (properties.py says which),
+  ``.`` (all but ``\\n``; all under ``s``);
+- groups ``(..)``, ``(?<name>..)``, ``(?:..)``, atomic ``(?>..)``; flags ``i s m`` as ``(?i:..)`` or, at the very start,
+  as ``(?i)``;
 - ``|`` and ``? * + {m} {m,} {,n} {m,n}``, each greedy, lazy (``?`` behind) or possessive (``+`` behind);
 - look-ahead at one unit or at the end of the text, ``$`` and ``\\z``.
 
@@ -161,11 +162,15 @@ class _Parser:
         counts = self.counts()
         if counts is None:
             return item
-        if isinstance(item, Look) or (isinstance(item, Foreign) and item.before.startswith(("(?=", "(?!", "(?<"))):
+        if isinstance(item, Foreign) and item.before.startswith(("(?=", "(?!", "(?<=", "(?<!", "\\A")):
             self.fail("a look-around cannot be repeated", start)
         mode = "lazy" if self.take("?") else "possessive" if self.take("+") else "greedy"
         if self.peek() and self.peek() in "?*+{":
             self.fail("two repetitions in a row; put the first into (?:..)", self.at)
+        if isinstance(item, Look) or item == Seq(()):
+            return (
+                item if counts[0] else Seq(())
+            )  # it takes no text: once is as good as often, "maybe" as good as never
         return Repeat(item, counts[0], counts[1], mode)
 
     def counts(self) -> tuple[int, int | None] | None:
