@@ -1,0 +1,219 @@
+"""Our own tokenizer file: one JSON object, one token or merge a line.
+
+    format, version     "fastbpe tokenizer", 1
+    priority            "merge list": the pair of the lowest rank first, then the leftmost
+    whole_chunk_first   false
+    fingerprint         SHA-256 of what encoding and decoding depend on, checked at load
+    pattern, pattern_name, unmatched, normalizer
+    roles               {"bos": name, "eos": name, "pad": name}, those that are named
+    special_tokens      [[id, name], ..], ascending
+    record              what training wrote down, or null
+    tokens              [[id, bytes], ..] for every id, special tokens included, ascending
+    merges              [[left, right, id, count], ..], lowest rank first; count null when not known
+
+The bytes of a token are a string where they are UTF-8 (the string's UTF-8 is the token), else a list of numbers.
+Equal tokenizers with equal records give equal files: no clock, path or rate is in it.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from fastbpe.atomic import atomic_write
+from fastbpe.errors import DataError, FormatError
+from fastbpe.model import Model
+from fastbpe.tokenizer import Tokenizer
+
+FORMAT = "fastbpe tokenizer"
+VERSION = 1
+_CONSTANT = {"priority": "merge list", "whole_chunk_first": False, "normalizer": None}
+
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def save(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
+    """Writes the tokenizer under a temporary name, then gives it its own."""
+    text = dumps(tokenizer)
+    with atomic_write(path) as file:
+        file.write(text)
+
+
+def load(path: str | os.PathLike[str]) -> Tokenizer:
+    """The tokenizer of a file. Raises FormatError, naming file and place, when its content is wrong."""
+    content = Path(path).read_bytes()
+    try:
+        return loads(content)
+    except DataError as error:
+        raise FormatError(f"{os.fspath(path)}: {error}") from None
+
+
+def dumps(tokenizer: Tokenizer) -> bytes:
+    """The file's content."""
+    model = tokenizer.model
+    head = {
+        "format": FORMAT,
+        "version": VERSION,
+        **_CONSTANT,
+        "fingerprint": model.fingerprint,
+        "pattern": model.pattern,
+        "pattern_name": model.pattern_name,
+        "unmatched": model.unmatched,
+        "roles": model.roles,
+        "special_tokens": [[id, name] for name, id in model.special_tokens.items()],
+        "record": model.record,
+    }
+    tokens = [*zip(model.ids.tolist(), map(_readable, model.tokens), strict=True)]
+    tokens += [(id, name) for name, id in model.special_tokens.items()]
+    tokens.sort(key=lambda token: token[0])
+    counts = [None] * len(model.merges) if model.counts is None else model.counts.tolist()
+    merges = [(*merge, count) for merge, count in zip(model.merges.tolist(), counts, strict=True)]
+    lines = [f"{_compact(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()]
+    lines += [f'"{key}": [\n{_rows(rows)}]' for key, rows in (("tokens", tokens), ("merges", merges))]
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+
+
+def loads(content: bytes) -> Tokenizer:
+    """The tokenizer of a file's content. Raises FormatError, naming the place, when it is wrong."""
+    try:
+        root = json.loads(content.decode(), parse_constant=_refuse_constant)
+    except UnicodeDecodeError as error:
+        raise FormatError(f"not UTF-8 at byte {error.start}") from None
+    except FormatError:
+        raise
+    except json.JSONDecodeError as error:
+        raise FormatError(f"not JSON at line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except ValueError as error:
+        raise FormatError(f"not JSON that can be read: {error}") from None
+    except RecursionError:
+        raise FormatError("nested too deeply to be a tokenizer file") from None
+    if not isinstance(root, dict) or root.get("format") != FORMAT:
+        raise FormatError(f'not a fastbpe tokenizer file: it has no "format": "{FORMAT}"')
+    if root.get("version") != VERSION:
+        raise FormatError(f"version {root.get('version')!r} is not known here, only {VERSION}: use a newer fastbpe")
+    for key, value in _CONSTANT.items():
+        if root.get(key) != value:
+            raise FormatError(f"{key}: {root.get(key)!r} is not known here, only {value!r}")
+    tokenizer = Tokenizer(_model(root))
+    if root.get("fingerprint") != tokenizer.fingerprint:
+        raise FormatError(
+            f"fingerprint: {root.get('fingerprint')!r}, but the content's is {tokenizer.fingerprint}: it was changed"
+        )
+    return tokenizer
+
+
+def _model(root: dict[str, Any]) -> Model:
+    specials: dict[str, int] = {}
+    for i, entry in enumerate(_list(root, "special_tokens")):
+        place = f"special_tokens[{i}]"
+        if not (isinstance(entry, list) and len(entry) == 2 and isinstance(entry[1], str)):
+            raise FormatError(f"{place}: not [id, name]")
+        if entry[1] in specials:
+            raise FormatError(f"{place}: {entry[1]!r} is listed twice")
+        specials[entry[1]] = _id(entry[0], place)
+    ids, tokens = _tokens(root, specials)
+    merges, counts = _merges(root)
+    roles, record = root.get("roles"), root.get("record")
+    if not isinstance(roles, dict) or not all(isinstance(name, str) for name in roles.values()):
+        raise FormatError("roles: not an object of names")
+    if record is not None and not isinstance(record, dict):
+        raise FormatError("record: not an object")
+    for key in ("pattern", "pattern_name"):
+        if root.get(key) is not None and not isinstance(root[key], str):
+            raise FormatError(f"{key}: not a string or null")
+    if root.get("unmatched") not in ("refuse", "isolate"):
+        raise FormatError(f"unmatched: {root.get('unmatched')!r} is neither 'refuse' nor 'isolate'")
+    lengths = np.array([len(token) for token in tokens], np.int64)
+    return Model(
+        ids=np.array(ids, np.uint32),
+        data=np.frombuffer(b"".join(tokens), np.uint8),
+        starts=np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))),
+        merges=merges,
+        counts=counts,
+        special_tokens=specials,
+        roles=roles,
+        pattern=root.get("pattern"),
+        pattern_name=root.get("pattern_name"),
+        unmatched=root["unmatched"],
+        record=record,
+    )
+
+
+def _tokens(root: dict[str, Any], specials: dict[str, int]) -> tuple[list[int], list[bytes]]:
+    """Ids and bytes of the ordinary tokens; the special ones are checked against their own list."""
+    names = {id: name for name, id in specials.items()}
+    ids, tokens, last = [], [], -1
+    for i, entry in enumerate(_list(root, "tokens")):
+        place = f"tokens[{i}]"
+        if not (isinstance(entry, list) and len(entry) == 2):
+            raise FormatError(f"{place}: not [id, bytes]")
+        id = _id(entry[0], place)
+        if id <= last:
+            raise FormatError(f"{place}: id {id} after id {last}: ids must ascend")
+        last = id
+        if id in names:
+            if entry[1] != names.pop(id):
+                raise FormatError(f"{place}: {entry[1]!r} is not what special_tokens says of id {id}")
+            continue
+        ids.append(id)
+        tokens.append(_token(entry[1], place))
+    if names:
+        raise FormatError(f"tokens: none has the id {min(names)} of special token {names[min(names)]!r}")
+    return ids, tokens
+
+
+def _merges(root: dict[str, Any]) -> tuple[np.ndarray, np.ndarray | None]:
+    rows, counts = [], []
+    for i, entry in enumerate(_list(root, "merges")):
+        place = f"merges[{i}]"
+        if not (isinstance(entry, list) and len(entry) == 4):
+            raise FormatError(f"{place}: not [left, right, id, count]")
+        rows.append([_id(id, place) for id in entry[:3]])
+        if entry[3] is not None and not (type(entry[3]) is int and 0 <= entry[3] < 2**63):
+            raise FormatError(f"{place}: the count {entry[3]!r} is not a whole number")
+        counts.append(entry[3])
+    known = [count is not None for count in counts]
+    if any(known) and not all(known):
+        raise FormatError(f"merges[{known.index(False)}]: has no count, but others have")
+    return np.array(rows, np.int64).reshape(-1, 3), np.array(counts, np.int64) if all(known) and counts else None
+
+
+def _list(root: dict[str, Any], key: str) -> list[Any]:
+    value = root.get(key)
+    if not isinstance(value, list):
+        raise FormatError(f"{key}: not a list")
+    return value
+
+
+def _id(value: Any, place: str) -> int:
+    if type(value) is not int or not 0 <= value < 2**32 - 1:
+        raise FormatError(f"{place}: {value!r} is not an id (0 .. 2**32 - 2)")
+    return value
+
+
+def _token(value: Any, place: str) -> bytes:
+    try:
+        if isinstance(value, str):
+            return value.encode()
+        if isinstance(value, list):
+            return bytes(value)
+    except (ValueError, TypeError):
+        pass
+    raise FormatError(f"{place}: {value!r} is neither a text nor a list of byte values")
+
+
+def _readable(token: bytes) -> str | list[int]:
+    try:
+        return token.decode()
+    except UnicodeDecodeError:
+        return list(token)
+
+
+def _rows(rows: list[Any]) -> str:
+    return ",\n".join(map(_compact, rows))
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise FormatError(f"{name} is not JSON")

@@ -1,0 +1,590 @@
+"""Tokenizer: text to ids and back.
+
+Immutable and safe in threads: what a call needs besides its arguments, a scratch with a cache, it takes from a pool
+and puts back. The data are a Model; the encoder's tables are built from it when first needed, so that a tokenizer
+pickles as its data and is the same after as before.
+"""
+
+import codecs
+import operator
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fastbpe.errors import DataError, ParameterError
+from fastbpe.kernels.special import SpecialTrie, make_spans
+from fastbpe.kernels.tokens import join_tokens
+from fastbpe.model import Model, list_names, model_of_merges
+from fastbpe.pattern.named import NAMED
+from fastbpe.text import to_bytes
+
+Text = str | bytes
+Names = Iterable[str] | str
+
+
+class Tokenizer:
+    """A byte-level BPE tokenizer. Made by `train`, `load`, or the `from_` constructors.
+
+    Two tokenizers are equal when their fingerprints are: when they encode and decode alike.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._tries: dict[tuple[str, ...], SpecialTrie] = {}
+
+    @classmethod
+    def from_merges(
+        cls,
+        merges: ArrayLike,
+        counts: ArrayLike | None = None,
+        pattern: str | None = "cl100k",
+        special_tokens: Iterable[str] = (),
+        special_placement: str = "last",
+        bos_token: str | None = None,
+        eos_token: str | None = None,
+        pad_token: str | None = None,
+        unmatched: str = "refuse",
+        record: Mapping[str, Any] | None = None,
+    ) -> "Tokenizer":
+        """The tokenizer of a list of merges, lowest rank first.
+
+        merges is (n, 2) in byte/merge space (0..255 are bytes, 256 + k is merge k) whatever ids result;
+        counts, (n,), says how often each pair occurred when it was learned. `pattern` is a name, a text, or None.
+        """
+        pattern_name = pattern if pattern in NAMED else None
+        if pattern is None:
+            pattern_name = "none"
+        return cls(
+            model_of_merges(
+                np.asarray(merges, dtype=np.int64),
+                special_tokens,
+                special_placement,
+                counts=None if counts is None else np.array(counts, dtype=np.int64),
+                roles=_roles(bos_token, eos_token, pad_token),
+                pattern=None if pattern is None else NAMED.get(pattern, pattern),
+                pattern_name=pattern_name,
+                unmatched=unmatched,
+                record=None if record is None else dict(record),
+            )
+        )
+
+    # What it is
+
+    @property
+    def model(self) -> Model:
+        """The data: arrays of tokens and merges, special tokens, pattern, record."""
+        return self._model
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of ids."""
+        return self._model.vocab_size
+
+    @property
+    def id_limit(self) -> int:
+        """The largest id + 1."""
+        return self._model.id_limit
+
+    @property
+    def merges(self) -> NDArray[np.int64]:
+        """int64 (n, 2): ids of each merge's left and right token, lowest rank first."""
+        return self._model.merges[:, :2]
+
+    @property
+    def special_tokens(self) -> Mapping[str, int]:
+        """Ids of the special tokens by name, ascending."""
+        return MappingProxyType(self._model.special_tokens)
+
+    @property
+    def pattern(self) -> str | None:
+        """Text of the split pattern; None: a document is one chunk."""
+        return self._model.pattern
+
+    @property
+    def pattern_name(self) -> str | None:
+        """The named pattern that `pattern` is, if it is one."""
+        return self._model.pattern_name
+
+    @property
+    def record(self) -> dict[str, Any] | None:
+        """What training wrote down, if it was trained here."""
+        return self._model.record
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of all that encoding and decoding depend on."""
+        return self._model.fingerprint
+
+    @property
+    def bos_id(self) -> int | None:
+        """Id of the bos token, None when no token has that role."""
+        return self._role_id("bos")
+
+    @property
+    def eos_id(self) -> int | None:
+        """Id of the eos token, None when no token has that role."""
+        return self._role_id("eos")
+
+    @property
+    def pad_id(self) -> int | None:
+        """Id of the pad token, None when no token has that role."""
+        return self._role_id("pad")
+
+    def token_bytes(self, id: int) -> bytes:
+        """The bytes of a token; a special token's are its name's. Raises DataError for an unknown id."""
+        return self.decode_bytes([id])
+
+    def token_to_id(self, token: Text) -> int:
+        """The id of the token with these bytes, ordinary tokens before special ones. Raises DataError without one."""
+        token = to_bytes(token)
+        id = self._model.token_ids.get(token)
+        if id is None:
+            id = self._special_ids.get(token)
+        if id is None:
+            raise DataError(f"no token is {token!r}")
+        return id
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tokenizer):
+            return NotImplemented
+        return self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        pattern = self.pattern_name or self.pattern
+        return f"<Tokenizer: {self.vocab_size} ids, pattern {pattern!r}, {len(self.special_tokens)} special tokens>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._model,)
+
+    # Text to ids
+
+    def encode(
+        self,
+        text: Text,
+        allowed_special: Names = (),
+        disallowed_special: Names = (),
+        add_bos: bool = False,
+        add_eos: bool = False,
+    ) -> list[int]:
+        """The ids of a text, a str or any bytes.
+
+        Special tokens in it are ordinary text unless `allowed_special` names them (or is "all"); one that
+        `disallowed_special` names (or, with "all", any that is not allowed) raises DataError and says where.
+        `add_bos` and `add_eos` put that role's id around the text, and raise ParameterError without the role.
+        """
+        return self.encode_to_numpy(text, allowed_special, disallowed_special, add_bos, add_eos).tolist()
+
+    def encode_ordinary(self, text: Text) -> list[int]:
+        """The ids of a text in which nothing is special."""
+        return self.encode(text)
+
+    def encode_to_numpy(
+        self,
+        text: Text,
+        allowed_special: Names = (),
+        disallowed_special: Names = (),
+        add_bos: bool = False,
+        add_eos: bool = False,
+    ) -> NDArray[np.uint32]:
+        """As `encode`, in a uint32 array."""
+        data = to_bytes(text)
+        spans = self._spans(data, [len(data)], allowed_special, disallowed_special, add_bos, add_eos)[0]
+        return self._encode_spans(data, spans)[0]
+
+    def encode_batch(
+        self,
+        texts: Iterable[Text],
+        allowed_special: Names = (),
+        disallowed_special: Names = (),
+        add_bos: bool = False,
+        add_eos: bool = False,
+        threads: int | None = None,
+    ) -> list[list[int]]:
+        """As `encode`, for each of the texts, over `threads` threads (None: as many as the process may use)."""
+        ids, offsets = self.encode_batch_to_numpy(texts, allowed_special, disallowed_special, add_bos, add_eos, threads)
+        flat, ends = ids.tolist(), offsets.tolist()
+        return [flat[start:stop] for start, stop in zip(ends, ends[1:], strict=False)]
+
+    def encode_batch_to_numpy(
+        self,
+        texts: Iterable[Text],
+        allowed_special: Names = (),
+        disallowed_special: Names = (),
+        add_bos: bool = False,
+        add_eos: bool = False,
+        threads: int | None = None,
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """All texts' ids one after the other, uint32, and offsets, int64 of n + 1: those of text i are
+        ids[offsets[i]:offsets[i + 1]]."""
+        parts = [to_bytes(text) for text in _texts(texts)]
+        data, ends = b"".join(parts), np.cumsum([len(part) for part in parts], dtype=np.int64)
+        spans, firsts = self._spans(data, ends, allowed_special, disallowed_special, add_bos, add_eos)
+        ids, offsets = self._encode_spans(data, spans)
+        return ids, offsets[firsts]
+
+    def encode_with_offsets(
+        self,
+        text: Text,
+        allowed_special: Names = (),
+        disallowed_special: Names = (),
+        add_bos: bool = False,
+        add_eos: bool = False,
+        unit: str = "bytes",
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """The ids and, int64 (n, 2), where each one's text starts and stops.
+
+        In bytes of the text's UTF-8, or in "characters", where a token that holds a part of a character gets the
+        whole one. An added bos or eos has no text.
+        """
+        if unit not in ("bytes", "characters"):
+            raise ParameterError(f"unit must be bytes or characters, not {unit!r}")
+        data = to_bytes(text)
+        ids = self.encode_to_numpy(data, allowed_special, disallowed_special, add_bos, add_eos)
+        lengths = self._lengths[self._rows(ids)]
+        if add_bos:
+            lengths[0] = 0
+        if add_eos:
+            lengths[-1] = 0
+        stops = np.cumsum(lengths)
+        offsets = np.column_stack((stops - lengths, stops))
+        if unit == "characters":
+            offsets = _character_offsets(data, offsets)
+        return ids, offsets
+
+    def count(
+        self,
+        text: Text,
+        allowed_special: Names = (),
+        disallowed_special: Names = (),
+        add_bos: bool = False,
+        add_eos: bool = False,
+    ) -> int:
+        """How many ids the text has."""
+        return len(self.encode_to_numpy(text, allowed_special, disallowed_special, add_bos, add_eos))
+
+    # Ids to text
+
+    def decode(self, ids: ArrayLike, skip_special_tokens: bool = False, errors: str = "replace") -> str:
+        """The text of the ids; `errors` is what bytes.decode takes. Raises DataError for an unknown id."""
+        return self.decode_bytes(ids, skip_special_tokens).decode("utf-8", errors)
+
+    def decode_bytes(self, ids: ArrayLike, skip_special_tokens: bool = False) -> bytes:
+        """The bytes of the ids. Raises DataError for an unknown id."""
+        vocabulary = self._plain_vocabulary if skip_special_tokens else self._vocabulary
+        return join_tokens(self._checked_ids(ids), *vocabulary)
+
+    def decode_batch(
+        self, batch: Iterable[ArrayLike], skip_special_tokens: bool = False, errors: str = "replace"
+    ) -> list[str]:
+        """As `decode`, for each of the lists of ids."""
+        return [self.decode(ids, skip_special_tokens, errors) for ids in batch]
+
+    def stream_decoder(self, skip_special_tokens: bool = False, errors: str = "replace") -> "StreamDecoder":
+        """A decoder for ids that come one after the other."""
+        return StreamDecoder(self, skip_special_tokens, errors)
+
+    # Others of its kind
+
+    def truncate(self, vocab_size: int) -> "Tokenizer":
+        """What training to `vocab_size` would have given, the record included.
+
+        Special tokens that are placed last get their new ids. Refused for vocabularies with holes or an order of
+        their own, and for sizes that training did not reach.
+        """
+        model = self._model
+        placement = model.special_placement
+        if placement is None:
+            raise ParameterError("only a vocabulary in training's own layout can be truncated: this one has another")
+        vocab_size = operator.index(vocab_size)
+        floor = 256 + len(model.special_tokens)
+        if vocab_size < floor:
+            raise ParameterError(f"vocab_size {vocab_size} is below the floor of {floor}: 256 bytes and the specials")
+        n_merges = vocab_size - floor
+        record = None if model.record is None else dict(model.record)
+        exhausted = record is not None and record.get("stop_reason", "vocab_size") != "vocab_size"
+        if n_merges > len(model.merges) and not exhausted:
+            raise ParameterError(f"vocab_size {vocab_size} is above {self.vocab_size}: training went no further")
+        if record is not None:
+            if isinstance(record.get("parameters"), dict) and "vocab_size" in record["parameters"]:
+                record["parameters"] = {**record["parameters"], "vocab_size": vocab_size}
+            if "stop_reason" in record and n_merges <= len(model.merges):
+                record["stop_reason"] = "vocab_size"
+        base = int(model.byte_ids[0])
+        return Tokenizer(
+            model_of_merges(
+                model.merges[:n_merges, :2] - base,
+                model.special_tokens,
+                placement,
+                counts=None if model.counts is None else model.counts[:n_merges].copy(),
+                roles=model.roles,
+                pattern=model.pattern,
+                pattern_name=model.pattern_name,
+                unmatched=model.unmatched,
+                record=record,
+            )
+        )
+
+    def with_special_tokens(
+        self,
+        names: Iterable[str],
+        bos_token: str | None = None,
+        eos_token: str | None = None,
+        pad_token: str | None = None,
+    ) -> "Tokenizer":
+        """The tokenizer with more special tokens, whose ids follow the largest one; roles may be named anew."""
+        new = list_names(names, "special_tokens")
+        for name in new:
+            if name in self._model.special_tokens:
+                raise ParameterError(f"{name!r} is a special token already")
+        specials = {**self._model.special_tokens, **{name: self.id_limit + i for i, name in enumerate(new)}}
+        roles = {**self._model.roles, **_roles(bos_token, eos_token, pad_token)}
+        fields = {name: getattr(self._model, name) for name in Model.__dataclass_fields__}
+        return Tokenizer(Model(**{**fields, "special_tokens": specials, "roles": roles}))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes our own file (JSON): whole, or not at all. Equal tokenizers with equal records give equal bytes."""
+        _upstairs("formats.own", "save")(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> "Tokenizer":
+        """Reads a file that `save` wrote. Raises FormatError, naming file and place, for any other."""
+        return _upstairs("formats.own", "load")(path)
+
+    # Inside
+
+    @cached_property
+    def splitter(self) -> Any:
+        """The Splitter of the pattern."""
+        from fastbpe.pattern.splitter import Splitter
+
+        return Splitter(self._model.pattern, unmatched=self._model.unmatched)
+
+    def _encode_spans(self, data: bytes, spans: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        ranks = {
+            (left, right): (rank, product) for rank, (left, right, product) in enumerate(self._model.merges.tolist())
+        }
+        byte_ids = self._model.byte_ids.tolist()
+        out, offsets = [], [0]
+        for start, stop, _, id in spans.tolist():
+            if id >= 0:
+                out.append(id)
+            else:
+                text = data[start:stop]
+                at = 0
+                for end in [len(text)] if self.pattern is None else self.splitter.ends(text).tolist():
+                    ids = [byte_ids[byte] for byte in text[at:end]]
+                    while found := [
+                        (*ranks[pair], i) for i, pair in enumerate(zip(ids, ids[1:], strict=False)) if pair in ranks
+                    ]:
+                        _, product, i = min(found, key=lambda f: (f[0], f[2]))
+                        ids[i : i + 2] = [product]
+                    out += ids
+                    at = end
+            offsets.append(len(out))
+        return np.array(out, np.uint32), np.array(offsets, np.int64)
+
+    def _spans(
+        self,
+        data: bytes,
+        ends: ArrayLike,
+        allowed_special: Names,
+        disallowed_special: Names,
+        add_bos: bool,
+        add_eos: bool,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        ends = np.asarray(ends, dtype=np.int64)
+        starts = np.concatenate((np.zeros(1, np.int64), ends[:-1])) if len(ends) else ends
+        bos = self._required_role("bos") if add_bos else -1
+        eos = self._required_role("eos") if add_eos else -1
+        if not allowed_special and not disallowed_special:
+            return make_spans(data, starts, ends, None, bos, eos)
+        allowed, disallowed = self._special_sets(allowed_special, disallowed_special)
+        spans, firsts = make_spans(data, starts, ends, self._trie(allowed + disallowed), bos, eos)
+        if disallowed:
+            _refuse_disallowed(data, spans, firsts, {self._model.special_tokens[name]: name for name in disallowed})
+        return spans, firsts
+
+    def _special_sets(self, allowed: Names, disallowed: Names) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Names that are cut out, and those that raise."""
+        specials = self._model.special_tokens
+        sets = []
+        for names, parameter in ((allowed, "allowed_special"), (disallowed, "disallowed_special")):
+            if isinstance(names, str) and names == "all":
+                sets.append(set(specials))
+                continue
+            listed = set(list_names(names, parameter))
+            unknown = sorted(listed - specials.keys())
+            if unknown:
+                raise ParameterError(f"{parameter}: {unknown[0]!r} is not a special token of this tokenizer")
+            sets.append(listed)
+        if isinstance(disallowed, str):
+            sets[1] -= sets[0]
+        elif sets[0] & sets[1] and not isinstance(allowed, str):
+            raise ParameterError(f"{min(sets[0] & sets[1])!r} is both allowed and disallowed")
+        sets[0] -= sets[1]
+        return tuple(sorted(sets[0])), tuple(sorted(sets[1]))
+
+    def _trie(self, names: tuple[str, ...]) -> SpecialTrie:
+        trie = self._tries.get(names)
+        if trie is None:
+            if len(self._tries) >= 64:
+                self._tries.clear()
+            trie = SpecialTrie([(name.encode(), self._model.special_tokens[name]) for name in names])
+            self._tries[names] = trie
+        return trie
+
+    def _role_id(self, role: str) -> int | None:
+        name = self._model.roles.get(role)
+        return None if name is None else self._model.special_tokens[name]
+
+    def _required_role(self, role: str) -> int:
+        id = self._role_id(role)
+        if id is None:
+            raise ParameterError(f"add_{role}: no special token has the role {role}; name one as {role}_token")
+        return id
+
+    @cached_property
+    def _special_ids(self) -> dict[bytes, int]:
+        return {name.encode(): id for name, id in self._model.special_tokens.items()}
+
+    @cached_property
+    def _all_tokens(self) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.int64]]:
+        """Ids, ordinary ones first, then special ones, with their bytes and starts."""
+        model = self._model
+        names = list(self._special_ids)
+        ids = np.concatenate((model.ids, np.fromiter(model.special_tokens.values(), np.uint32, len(names))))
+        data = np.concatenate((model.data, np.frombuffer(b"".join(names), np.uint8)))
+        lengths = np.array([len(name) for name in names], np.int64)
+        starts = np.concatenate((model.starts, model.starts[-1] + np.cumsum(lengths)))
+        return ids, data, starts
+
+    @cached_property
+    def _index(self) -> NDArray[np.int32] | None:
+        """Row of each id, -1 for holes; None when there are so many holes that the ids are searched instead."""
+        ids = self._all_tokens[0]
+        if self.id_limit > 8 * len(ids) + 65536:
+            return None
+        index = np.full(self.id_limit, -1, np.int32)
+        index[ids] = np.arange(len(ids))
+        return index
+
+    @cached_property
+    def _order(self) -> NDArray[np.int64]:
+        return np.argsort(self._all_tokens[0])
+
+    @cached_property
+    def _vocabulary(self) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.int64]]:
+        """Row of each id (or of each row, when ids are searched), data and starts, for join_tokens."""
+        ids, data, starts = self._all_tokens
+        return (np.arange(len(ids), dtype=np.int32) if self._index is None else self._index), data, starts
+
+    @cached_property
+    def _plain_vocabulary(self) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.int64]]:
+        index, data, starts = self._vocabulary
+        return np.where(index >= len(self._model.ids), np.int32(-2), index), data, starts
+
+    @cached_property
+    def _lengths(self) -> NDArray[np.int64]:
+        return np.diff(self._all_tokens[2])
+
+    def _rows(self, ids: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """Rows of ids that are known to be in the vocabulary."""
+        if self._index is not None:
+            return self._index[ids].astype(np.int64)
+        return self._order[np.searchsorted(self._all_tokens[0], ids, sorter=self._order)]
+
+    def _checked_ids(self, ids: ArrayLike) -> NDArray[np.uint32]:
+        """The ids as join_tokens takes them. Raises DataError for what cannot be an id."""
+        array = np.asarray(ids)
+        if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
+            raise DataError(f"ids must be a flat sequence of integers, not {array.dtype} of {array.ndim} dimensions")
+        if array.dtype != np.uint32:
+            wide = (array < 0) | (array >= 2**32) if array.dtype.itemsize > 4 or array.dtype.kind == "i" else None
+            if wide is not None and wide.any():
+                at = int(np.argmax(wide))
+                raise DataError(f"id {array[at]} at position {at} is not in the vocabulary")
+            array = array.astype(np.uint32)
+        if self._index is None:
+            rows = np.searchsorted(self._all_tokens[0], array, sorter=self._order)
+            rows = self._order[np.minimum(rows, len(self._order) - 1)]
+            unknown = self._all_tokens[0][rows] != array
+            if unknown.any():
+                at = int(np.argmax(unknown))
+                raise DataError(f"id {array[at]} at position {at} is not in the vocabulary")
+            array = rows.astype(np.uint32)
+        return np.ascontiguousarray(array)
+
+
+class StreamDecoder:
+    """Decodes ids as they come. Bytes of a character that is not complete yet are held back."""
+
+    def __init__(self, tokenizer: Tokenizer, skip_special_tokens: bool = False, errors: str = "replace") -> None:
+        self._tokenizer = tokenizer
+        self._skip = skip_special_tokens
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
+
+    def feed(self, ids: int | ArrayLike) -> str:
+        """The text that an id, or several, complete. Raises DataError for an unknown id."""
+        if isinstance(ids, (int, np.integer)):
+            ids = [ids]
+        return self._decoder.decode(self._tokenizer.decode_bytes(ids, self._skip))
+
+    def finish(self) -> str:
+        """The text of what was held back (U+FFFD with errors="replace"); the decoder starts anew."""
+        text = self._decoder.decode(b"", final=True)
+        self._decoder.reset()
+        return text
+
+
+def _roles(bos_token: str | None, eos_token: str | None, pad_token: str | None) -> dict[str, str]:
+    named = {"bos": bos_token, "eos": eos_token, "pad": pad_token}
+    return {role: name for role, name in named.items() if name is not None}
+
+
+def _texts(texts: Iterable[Text]) -> Sequence[Text]:
+    if isinstance(texts, (str, bytes, bytearray, memoryview)):
+        raise ParameterError("a batch is a list of texts, not one text: use encode, or put it in a list")
+    return texts if isinstance(texts, (list, tuple)) else list(texts)
+
+
+def _refuse_disallowed(
+    data: bytes, spans: NDArray[np.int64], firsts: NDArray[np.int64], disallowed: dict[int, str]
+) -> None:
+    found = np.isin(spans[:, 3], list(disallowed)) & (spans[:, 1] > spans[:, 0])
+    if found.any():
+        row = int(np.argmax(found))
+        text = int(np.searchsorted(firsts, row, side="right")) - 1
+        offset = int(spans[row, 0] - spans[firsts[text], 0])
+        where = f"byte {offset}" if len(firsts) == 2 else f"byte {offset} of text {text}"
+        raise DataError(
+            f"the special token {disallowed[int(spans[row, 3])]!r} stands at {where} and is disallowed: name it in "
+            "allowed_special to encode it as one id, or take it out of disallowed_special to encode it as text"
+        )
+
+
+def _character_offsets(data: bytes, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Byte offsets as offsets in characters: from the character with the first byte to the one with the last."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        raise DataError(f"the text has no characters at byte {error.start}: it is not UTF-8") from None
+    leads = (np.frombuffer(data, np.uint8) & 0xC0) != 0x80
+    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(leads)))
+    # The character that holds byte i is number before[i + 1] - 1.
+    starts, stops = offsets[:, 0], offsets[:, 1]
+    first = before[np.minimum(starts + 1, len(data))] - (starts < len(data))
+    return np.column_stack((first, np.where(stops > starts, before[stops], first)))
+
+
+def _upstairs(module: str, name: str) -> Any:
+    """A function of a layer above, which this one must not import: found when it is called."""
+    return getattr(import_module(f"fastbpe.{module}"), name)
