@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 1 << 20
 
 Buffer = bytes | bytearray | memoryview
 
