@@ -42,12 +42,6 @@ cdef extern from *:
         return ((mid << 32) | (uint32_t)low) ^ high;
     #endif
     }
-
-    #if defined(__GNUC__) || defined(__clang__)
-    #define packed_prefetch(p) __builtin_prefetch((const void *)(p))
-    #else
-    #define packed_prefetch(p) ((void)(p))
-    #endif
     #endif
     """
     const int PACKED_LENGTH_SHIFT
@@ -55,7 +49,6 @@ cdef extern from *:
     const uint64_t PACKED_SEED_B
     const uint8_t packed_mask[32]
     uint64_t packed_fold(uint64_t a, uint64_t b) noexcept nogil
-    void packed_prefetch(const void* p) noexcept nogil
 
 cdef enum:
     PACKED_MAX = 15  # bytes of the longest chunk that has a key
