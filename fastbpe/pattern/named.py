@@ -12,8 +12,10 @@ _LEAD = r"[^\r\n\p{L}\p{N}]?"
 _LINES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
 
 # AL-1's published text is ``'s|'t|'re|'ve|'m|'ll|'d| ?[^\W\d]+| ?\d+| ?[^\s\w]+|\s+(?!\S)|\s+`` for Python's ``re``,
-# where \w is str.isalnum() or "_" (letters and all numbers, no marks), \d is Nd, and \s has U+001C..1F as well.
+# where \w is str.isalnum() or "_" (letters and all numbers, no marks), \d is Nd, and \s has U+001C..1F as well. Each
+# Python brings its own Unicode; 3.11's, Unicode 14, is taken, so a letter that came later is punctuation here.
 _AL1_SPACE = r"\s\x1C-\x1F"
+_AL1_KNOWN = r"(?=\p{Age=14.0})"
 
 NAMED: dict[str, str | None] = {
     "gpt2": _CONTRACTIONS + r"| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
@@ -33,7 +35,8 @@ NAMED: dict[str, str | None] = {
     ),
     "poetry": (r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+(?:[，。！？；])?| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"),
     "al1": (
-        rf"{_CONTRACTIONS}| ?[\p{{L}}\p{{Nl}}\p{{No}}_]+| ?\p{{Nd}}+| ?[^{_AL1_SPACE}\p{{L}}\p{{N}}_]+"
+        rf"{_CONTRACTIONS}| ?(?:{_AL1_KNOWN}[\p{{L}}\p{{Nl}}\p{{No}}_])+| ?(?:{_AL1_KNOWN}\p{{Nd}})+"
+        rf"| ?(?:\P{{Age=14.0}}|[^{_AL1_SPACE}\p{{L}}\p{{N}}_])+"
         rf"|[{_AL1_SPACE}]+(?![^{_AL1_SPACE}])|[{_AL1_SPACE}]+"
     ),
     "none": None,

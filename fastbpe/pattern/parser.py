@@ -12,6 +12,7 @@ What is read:
 
 ``$`` is the end of the text only, as Rust reads it (Python's also stands before a last ``\\n``); under ``m`` it stands
 before every ``\\n`` too. Under ``i`` sets are closed under simple case folding, then negated, as Rust does it.
+``(?=X)Y`` is read as the class of what is in both, ``X|Y`` as the class of what is in either.
 """
 
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from typing import NamedTuple, NoReturn
 from ..errors import PatternError
 from .ast import Alt, Atomic, Chars, Look, Node, Repeat, Seq, UnitSet
 from .properties import category, fold, named_property, white_space, word
-from .unitset import ALL, EMPTY, complement, from_ranges, of, union
+from .unitset import ALL, EMPTY, complement, from_ranges, intersection, of, union
 
 MAX_DEPTH = 100
 MAX_COUNT = 1000
@@ -147,13 +148,21 @@ class _Parser:
     def alternation(self, flags: Flags) -> Node:
         branches = [self.sequence(flags)]
         while self.take("|"):
-            branches.append(self.sequence(flags))
+            branch = self.sequence(flags)
+            if isinstance(branch, Chars) and isinstance(branches[-1], Chars):
+                branches[-1] = Chars(union(branches[-1].units, branch.units))
+            else:
+                branches.append(branch)
         return branches[0] if len(branches) == 1 else Alt(tuple(branches))
 
     def sequence(self, flags: Flags) -> Node:
         items: list[Node] = []
         while (c := self.peek()) and c not in "|)":
-            items.append(self.repetition(flags))
+            item = self.repetition(flags)
+            if isinstance(item, Chars) and items and isinstance(look := items[-1], Look):
+                items[-1] = Chars(intersection(look.units, item.units))
+            else:
+                items.append(item)
         return items[0] if len(items) == 1 else Seq(tuple(items))
 
     def repetition(self, flags: Flags) -> Node:
@@ -211,7 +220,9 @@ class _Parser:
             return Look(_NEWLINE if flags.m else EMPTY, at_end=True)
         if c == "^":
             self.only_regex("^", start)
-            return Foreign("(?<![^\\n])" if flags.m else "\\A", Seq(()), "")  # type: ignore[return-value]
+            if flags.m:
+                return Foreign("(?<!", Chars(complement(_NEWLINE)), ")")  # type: ignore[return-value]
+            return Foreign("\\A", Seq(()), "")  # type: ignore[return-value]
         if c in "?*+{":
             self.fail(f"{c} repeats nothing; for the character itself write \\{c}", start)
         return Chars(self.folded(of(ord(c)), flags))

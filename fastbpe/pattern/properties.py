@@ -117,6 +117,8 @@ def named_property(text: str) -> UnitSet | None:
         return category(value)
     if key in ("sc", "script"):
         return script(value)
+    if key == "age" and value == "14.0":  # assigned in Unicode 14 or before: all that Python 3.11 knows
+        return _unpack(tables.AGE_14)
     return None
 
 
