@@ -237,7 +237,7 @@ def _opened(path: str) -> contextlib.AbstractContextManager[BinaryIO]:
         if sys.stdin is None:
             raise DataError("standard input is closed; pipe the text in, or name a file")
         return contextlib.nullcontext(sys.stdin.buffer)
-    return open(path, "rb", buffering=0)  # type: ignore[return-value]
+    return open(path, "rb", buffering=0)
 
 
 def _refuse_non_text(name: str, head: bytes, options: ReaderOptions) -> None:

@@ -10,6 +10,8 @@ from fastbpe.errors import DataError
 
 Skip = Callable[[str, str], None]  # (path, reason)
 
+_GLOB = re.compile(r"[*?\[]")
+
 
 def expand(pattern: str, skip: Skip, exclude: str | None = None) -> Iterator[str]:
     """Files that `pattern` names: itself, or all below a directory, or what a glob (`*`, `?`, `[...]`, `**`) matches.
@@ -27,7 +29,7 @@ def expand(pattern: str, skip: Skip, exclude: str | None = None) -> Iterator[str
             yield from _Walk(pattern, skip, exclude).files()
         else:
             yield pattern
-    elif re.search(r"[*?\[]", pattern):
+    elif _GLOB.search(pattern):
         found = False
         for path in _Walk.glob(pattern, skip, exclude).files():
             found = True
@@ -36,6 +38,14 @@ def expand(pattern: str, skip: Skip, exclude: str | None = None) -> Iterator[str
             raise DataError(f"{printable(pattern)}: no file matches; check the pattern, and quote it from the shell")
     else:
         raise DataError(f"{printable(pattern)}: no such file or directory; check the name")
+
+
+def literal_root(pattern: str) -> str:
+    """The part of a pattern before its first globbed name; all of it without one."""
+    if os.path.lexists(pattern) or not (glob := _GLOB.search(pattern)):
+        return pattern
+    slash = pattern.rfind("/", 0, glob.start())
+    return "" if slash < 0 else pattern[:slash] or "/"
 
 
 def unreadable(path: str, error: OSError) -> DataError:
@@ -70,10 +80,8 @@ class _Walk:
 
     @classmethod
     def glob(cls, pattern: str, skip: Skip, exclude: str | None) -> "_Walk":
-        parts = pattern.split("/")
-        first = next(i for i, part in enumerate(parts) if re.search(r"[*?\[]", part))
-        root = "/".join(parts[:first]) or ("/" if pattern.startswith("/") else "")
-        globbed = [part for part in parts[first:] if part]
+        root = literal_root(pattern)
+        globbed = [part for part in pattern[len(root) :].split("/") if part]
         walk = cls(root or ".", skip, exclude)
         walk.root = root
         walk.match = re.compile(_translate(globbed), re.DOTALL)

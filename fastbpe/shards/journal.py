@@ -1,0 +1,173 @@
+"""The journal of a run: its parameters, then one line for every shard that is complete.
+
+It is there from the first moment to the last, and its lock says that the run is alive: the system drops the lock of
+a process that died, however it died. A line that a crash cut short counts as not written.
+"""
+
+import contextlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from fastbpe.errors import FastbpeError, ParameterError
+from fastbpe.shards.naming import INDEX, JOURNAL, MANIFEST, TOKENIZER
+
+try:
+    import fcntl
+except ImportError:  # no such locks here
+    fcntl = None  # type: ignore[assignment]
+
+
+class Journal:
+    """The journal of one directory, locked while it is open. Made by `begin`."""
+
+    def __init__(self, directory: Path, descriptor: int) -> None:
+        self.directory = directory
+        self.entries: list[dict[str, Any]] = []
+        self._descriptor = descriptor
+
+    def append(self, entry: dict[str, Any]) -> None:
+        """Enters a line; when this returns it outlives a crash."""
+        size = os.fstat(self._descriptor).st_size
+        try:
+            write_all(self._descriptor, json.dumps(entry, ensure_ascii=False).encode() + b"\n")
+            os.fsync(self._descriptor)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, size)
+            raise
+        self.entries.append(entry)
+
+    def remove(self) -> None:
+        """The run is complete."""
+        os.unlink(self.directory / JOURNAL)
+        sync_directory(self.directory)
+        self.close()
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def discard(self) -> None:
+        """Takes back a run that has completed nothing: what it left, and the directory if it is empty then."""
+        clean(self.directory)
+        for name in (TOKENIZER, JOURNAL):
+            with contextlib.suppress(OSError):
+                os.unlink(self.directory / name)
+        self.close()
+        for directory in (self.directory / INDEX, self.directory):
+            with contextlib.suppress(OSError):
+                os.rmdir(directory)
+
+
+def begin(directory: Path, parameters: dict[str, Any], resume: bool) -> Journal | None:
+    """The journal to write shards into `directory` with, its lock held; None when all is complete already.
+
+    Without `resume` a directory that holds anything is refused; with it, one whose run had other parameters.
+    Raises ParameterError for both, FastbpeError while another run holds the lock.
+    """
+    try:
+        os.makedirs(directory, exist_ok=True)
+        names = set(os.listdir(directory))
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise FastbpeError(
+            f"{directory}: cannot be made a directory of shards ({why}); choose another place"
+        ) from error
+    if names and not resume:
+        raise ParameterError(f"{directory}: {_what_lies_there(names)}")
+    if names and JOURNAL not in names:
+        if MANIFEST in names:
+            return None
+        if names - {INDEX}:
+            raise ParameterError(f"{directory}: {_what_lies_there(names)}")
+    descriptor = os.open(directory / JOURNAL, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+    journal = Journal(directory, descriptor)
+    try:
+        _lock(directory, descriptor)
+        _read(journal, parameters)
+    except BaseException:
+        journal.close()
+        raise
+    return journal
+
+
+def _lock(directory: Path, descriptor: int) -> None:
+    alive = FastbpeError(f"{directory}: another run is writing here; wait for it to end, or stop it")
+    if fcntl is not None:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise alive from None
+    # The other run may have ended, and removed the journal, between our opening and our lock.
+    with contextlib.suppress(FileNotFoundError):
+        if os.path.samestat(os.fstat(descriptor), os.stat(directory / JOURNAL)):
+            return
+    raise alive
+
+
+def _read(journal: Journal, parameters: dict[str, Any]) -> None:
+    directory, descriptor = journal.directory, journal._descriptor
+    data = b""
+    while part := os.pread(descriptor, 1 << 20, len(data)):
+        data += part
+    whole = data[: data.rfind(b"\n") + 1]
+    if len(whole) < len(data):
+        os.ftruncate(descriptor, len(whole))
+    lines = [json.loads(line) for line in whole.splitlines()]
+    # JSON has no tuples: compare what was written with what would be.
+    parameters = json.loads(json.dumps(parameters))
+    if not lines:
+        journal.append(parameters)
+        journal.entries.clear()
+        sync_directory(directory)
+        return
+    for name in sorted({*lines[0], *parameters}):
+        if lines[0].get(name) != parameters.get(name):
+            what = (
+                "the sources have changed"
+                if name == "sources"
+                else f"{name} is another ({_differ(lines[0], parameters, name)})"
+            )
+            raise ParameterError(
+                f"{directory}: cannot go on with the run there: {what}; remove the directory and start anew"
+            )
+    journal.entries = lines[1:]
+
+
+def _differ(before: dict[str, Any], now: dict[str, Any], name: str) -> str:
+    return f"{before.get(name)!r} before, {now.get(name)!r} now"
+
+
+def _what_lies_there(names: set[str]) -> str:
+    if JOURNAL in names:
+        return "holds a run that is not finished; --resume (resume=True) goes on with it, or remove the directory"
+    if MANIFEST in names:
+        return "holds shards already; choose another directory, or remove it"
+    return "exists and holds other files; choose another directory"
+
+
+def clean(directory: Path) -> None:
+    """Removes what a crash left under temporary names."""
+    for path in [*directory.glob(".*.tmp"), *(directory / INDEX).glob(".*.tmp")]:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+def write_all(descriptor: int, data: bytes | memoryview) -> None:
+    """os.write until all is written."""
+    view = memoryview(data).cast("B")
+    while len(view):
+        view = view[os.write(descriptor, view) :]
+
+
+def sync_directory(directory: Path) -> None:
+    """Makes renames in the directory outlive a crash, where the file system can."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

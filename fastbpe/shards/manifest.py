@@ -1,0 +1,119 @@
+"""manifest.json: what a directory of shards holds and how it was made.
+
+Equal inputs and parameters give equal bytes: no clock, no rate, no thread count, no absolute path.
+"""
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from fastbpe.atomic import atomic_write
+from fastbpe.errors import DataError, FormatError
+from fastbpe.shards.naming import JOURNAL, MANIFEST, TOKENIZER
+
+FORMAT = "fastbpe shards"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class ShardEntry:
+    """One shard. `file` and `index` (its document ends) are relative; `documents` are those that end in it."""
+
+    file: str
+    index: str
+    split: str
+    tokens: int
+    documents: int
+    sha256: str
+    index_sha256: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What there is to know about a directory of shards.
+
+    `bos`, `eos`: None, or name and id of the token put at the start of every document, and where the eos stands
+    (`eos_place`). `reader`: how documents were told apart. `sources`: per source what was read and passed over.
+    """
+
+    fingerprint: str
+    dtype: str
+    id_limit: int
+    tokens: int
+    documents: int
+    text_bytes: int
+    bos_token: str | None = None
+    bos_id: int | None = None
+    eos_token: str | None = None
+    eos_id: int | None = None
+    eos_place: str = "append"
+    allowed_special: list[str] = field(default_factory=list)
+    special_left_as_text: dict[str, int] = field(default_factory=dict)
+    reader: dict[str, Any] = field(default_factory=dict)
+    prefix: str = "tokens"
+    shard_tokens: int = 0
+    val_shards: int = 0
+    tokenizer: str = TOKENIZER
+    sources: list[dict[str, Any]] = field(default_factory=list)
+    shards: list[ShardEntry] = field(default_factory=list)
+
+    def marks(self) -> tuple[int | None, int | None]:
+        """Ids that encoding put before and after every document."""
+        if self.eos_place == "prepend":
+            return (self.bos_id if self.eos_id is None else self.eos_id), None
+        return self.bos_id, self.eos_id
+
+    def to_json(self) -> str:
+        head = {"format": FORMAT, "version": VERSION}
+        return json.dumps(head | asdict(self), ensure_ascii=False, indent=1) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes, where: str = MANIFEST) -> Self:
+        """Raises FormatError, naming `where`, for anything but what `to_json` wrote."""
+        try:
+            values = json.loads(text)
+        except ValueError as error:
+            raise FormatError(f"{where}: is no JSON ({error}); write the shards again") from None
+        if not isinstance(values, dict) or values.pop("format", None) != FORMAT:
+            raise FormatError(f"{where}: is no manifest of fastbpe shards")
+        version = values.pop("version", None)
+        if version != VERSION:
+            raise FormatError(
+                f"{where}: has version {version}, and this fastbpe reads {VERSION}; use the one that wrote it"
+            )
+        try:
+            values["shards"] = [ShardEntry(**entry) for entry in values["shards"]]
+            manifest = cls(**values)
+        except (KeyError, TypeError) as error:
+            raise FormatError(f"{where}: has missing or unknown entries ({error}); write the shards again") from None
+        totals = [sum(getattr(entry, name) for entry in manifest.shards) for name in ("tokens", "documents")]
+        if totals != [manifest.tokens, manifest.documents]:
+            raise FormatError(
+                f"{where}: its shards hold {totals}, not {manifest.tokens} tokens and {manifest.documents} documents"
+            )
+        return manifest
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        with atomic_write(Path(directory) / MANIFEST) as file:
+            file.write(self.to_json().encode())
+
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> Self:
+        """The manifest of a directory. Raises DataError when there is none, and says why."""
+        directory = Path(directory)
+        path = directory / MANIFEST
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            if not directory.exists():
+                why = "no such directory; check the name"
+            elif (directory / JOURNAL).exists():
+                why = "the run that wrote it is not finished; finish it by the same command with --resume"
+            elif isinstance(error, FileNotFoundError | NotADirectoryError):
+                why = f"has no {MANIFEST}; is it a directory that `fastbpe encode` wrote?"
+            else:
+                why = f"its {MANIFEST} cannot be read ({(error.strerror or str(error)).lower()})"
+            raise DataError(f"{directory}: {why}") from None
+        return cls.from_json(data, str(path))

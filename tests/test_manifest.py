@@ -1,0 +1,53 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from fastbpe.errors import DataError, FormatError
+from fastbpe.shards.manifest import Manifest, ShardEntry
+
+SHARD = ShardEntry("tokens_train_000000.npy", "index/000000.npy", "train", 5, 2, "aa", "bb")
+MANIFEST = Manifest("f" * 64, "uint16", 300, 5, 2, 9, eos_token="<e>", eos_id=299, shards=[SHARD])
+
+
+def test_round_trip(tmp_path):
+    MANIFEST.save(tmp_path)
+    assert Manifest.load(tmp_path) == MANIFEST
+    assert MANIFEST.to_json() == Manifest.load(tmp_path).to_json()
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (lambda values: "{", "is no JSON"),
+        (lambda values: "[1]", "is no manifest"),
+        (lambda values: values | {"format": "other"}, "is no manifest"),
+        (lambda values: values | {"version": 2}, "version 2"),
+        (lambda values: values | {"more": 1}, "unknown entries"),
+        (lambda values: {name: values[name] for name in values if name != "dtype"}, "missing"),
+        (lambda values: {name: values[name] for name in values if name != "shards"}, "missing"),
+        (lambda values: values | {"tokens": 6}, "not 6 tokens"),
+    ],
+)
+def test_damaged(change, what):
+    changed = change(json.loads(MANIFEST.to_json()))
+    text = changed if isinstance(changed, str) else json.dumps(changed)
+    with pytest.raises(FormatError, match=what):
+        Manifest.from_json(text)
+
+
+def test_marks():
+    assert MANIFEST.marks() == (None, 299)
+    assert replace(MANIFEST, bos_token="<b>", bos_id=298).marks() == (298, 299)
+    assert replace(MANIFEST, eos_place="prepend").marks() == (299, None)
+    assert replace(MANIFEST, eos_place="prepend", eos_id=None, bos_id=3).marks() == (3, None)
+
+
+def test_missing(tmp_path):
+    with pytest.raises(DataError, match="no such directory"):
+        Manifest.load(tmp_path / "missing")
+    with pytest.raises(DataError, match=r"has no manifest\.json"):
+        Manifest.load(tmp_path)
+    (tmp_path / "journal.jsonl").write_text("")
+    with pytest.raises(DataError, match="not finished; finish it by the same command with --resume"):
+        Manifest.load(tmp_path)

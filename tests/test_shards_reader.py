@@ -1,0 +1,119 @@
+import hashlib
+import json
+import tempfile
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shard_maker import EOS, TOKENIZER, make_shards
+
+from fastbpe.errors import DataError, FormatError
+from fastbpe.shards import TokenShards
+
+documents = st.lists(st.text("abc<\n", max_size=8).map(str.encode) | st.binary(max_size=4), max_size=8)
+policies = st.sampled_from([(False, None), (True, None), (False, "append"), (True, "append"), (False, "prepend")])
+
+
+@settings(max_examples=30)
+@given(documents, policies, st.integers(1, 9), st.data())
+def test_documents_and_slices(documents, policy, shard_tokens, data):
+    with tempfile.TemporaryDirectory() as name:
+        make_shards(f"{name}/out", documents, shard_tokens, *policy)
+        shards = TokenShards(f"{name}/out")
+        assert shards.documents == len(documents)
+        assert [shards.document_bytes(i) for i in range(len(documents))] == documents
+        assert [shards.document_text(i) for i in range(len(documents))] == [
+            d.decode("utf-8", "replace") for d in documents
+        ]
+        everything = [token for i in range(len(documents)) for token in shards.document(i).tolist()]
+        assert shards[:].tolist() == everything and len(shards) == len(everything)
+        assert [array.tolist() for array in shards.iterate()] == [
+            shards.document(i).tolist() for i in range(len(documents))
+        ]
+        for _ in range(5):
+            place = data.draw(st.slices(max(1, len(everything))))
+            assert shards[place].tolist() == everything[place]
+        if everything:
+            at = data.draw(st.integers(-len(everything), len(everything) - 1))
+            assert shards[at] == everything[at]
+        shards.verify()
+        assert shards.tokenizer == TOKENIZER
+
+
+def test_a_slice_in_one_shard_is_not_copied(tmp_path):
+    make_shards(tmp_path / "out", [b"xyz" * 10], 100)
+    shards = TokenShards(tmp_path / "out")
+    assert isinstance(shards[2:5], np.memmap) and not shards[2:5].flags.writeable
+    assert repr(shards).endswith("30 tokens, 1 documents in 1 shards)")
+
+
+def test_out_of_range(tmp_path):
+    make_shards(tmp_path / "out", [b"xyz"])
+    shards = TokenShards(tmp_path / "out")
+    for call in (lambda: shards[3], lambda: shards[-4], lambda: shards.document(1), lambda: shards.document(-1)):
+        with pytest.raises(IndexError):
+            call()
+
+
+def test_no_documents(tmp_path):
+    make_shards(tmp_path / "out", [])
+    shards = TokenShards(tmp_path / "out")
+    shards.verify()
+    assert (len(shards), shards.documents, shards[:].tolist(), list(shards.iterate())) == (0, 0, [], [])
+
+
+def change_manifest(out, **values):
+    path = out / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
+def test_every_changed_byte_is_seen(tmp_path):
+    out = tmp_path / "out"
+    make_shards(out, [b"abc", b"", b"xyz"], 3)
+    for path in sorted(out.rglob("*.npy")):
+        whole = path.read_bytes()
+        for at in range(0, len(whole), 7):
+            path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+            with pytest.raises(DataError, match="checksum"):
+                TokenShards(out).verify()
+        path.write_bytes(whole)
+        path.rename(tmp_path / "away")
+        with pytest.raises(DataError, match="cannot be read"):
+            TokenShards(out).verify()
+        (tmp_path / "away").rename(path)
+    TokenShards(out).verify()
+
+
+def test_contradictions_are_seen(tmp_path):
+    out = tmp_path / "out"
+    make_shards(out, [b"abc", b"xyz"], 10, eos="append")
+    good = (out / "manifest.json").read_text()
+    change_manifest(out, id_limit=257)
+    with pytest.raises(DataError, match="ids that the tokenizer does not have"):
+        TokenShards(out).verify()
+    (out / "manifest.json").write_text(good)
+    change_manifest(out, dtype="uint32")
+    with pytest.raises(FormatError, match="the manifest says"):
+        TokenShards(out).verify()
+    (out / "manifest.json").write_text(good)
+    change_manifest(out, eos_id=EOS - 1)
+    with pytest.raises(DataError, match="lacks its bos or eos"):
+        TokenShards(out).document_bytes(0)
+    (out / "manifest.json").write_text(good)
+    change_manifest(out, fingerprint="0" * 64)
+    with pytest.raises(FormatError, match="not the tokenizer"):
+        _ = TokenShards(out).tokenizer
+
+
+def test_index_must_tile_the_tokens(tmp_path):
+    out = tmp_path / "out"
+    manifest = make_shards(out, [b"xy", b"z"], 10)
+    for ends, what in (([2, 1], "do not ascend"), ([2, 4], "do not ascend"), ([1, 2], "1 tokens after the end")):
+        path = out / manifest.shards[0].index
+        np.save(path, np.array(ends, "<i8"))
+        sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+        change_manifest(out, shards=[asdict(manifest.shards[0]) | {"index_sha256": sha256}])
+        with pytest.raises(DataError, match=what):
+            TokenShards(out).verify()

@@ -1,0 +1,45 @@
+import json
+import tempfile
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shard_maker import TOKENIZER, make_shards
+
+from fastbpe.errors import DataError
+from fastbpe.shards import TokenShards
+from fastbpe.shards.texts import read_texts, token_lengths
+
+documents = st.lists(st.text("abc<\n", max_size=8).map(str.encode) | st.binary(max_size=4), max_size=8)
+policies = st.sampled_from([(False, None), (True, None), (False, "append"), (True, "append"), (False, "prepend")])
+
+
+@settings(max_examples=60)
+@given(documents, policies, st.integers(1, 9), st.integers(1, 9))
+def test_texts_come_back(documents, policy, shard_tokens, stretch_tokens):
+    with tempfile.TemporaryDirectory() as name:
+        make_shards(f"{name}/out", documents, shard_tokens, *policy)
+        found, current = [], b""
+        for data, ends in read_texts(TokenShards(f"{name}/out"), stretch_tokens):
+            start = 0
+            for end in ends.tolist():
+                found.append(current + data[start:end])
+                current, start = b"", end
+            current += data[start:]
+        assert (found, current) == (documents, b"")
+
+
+def test_lengths():
+    lengths = token_lengths(TOKENIZER)
+    assert len(lengths) == TOKENIZER.id_limit
+    assert np.array_equal(lengths, [len(TOKENIZER.token_bytes(id)) for id in range(TOKENIZER.id_limit)])
+
+
+@pytest.mark.parametrize("change", [{"eos_id": 258}, {"bos_token": "<s>", "bos_id": 258}])
+def test_missing_marks_are_seen(tmp_path, change):
+    make_shards(tmp_path / "out", [b"abc", b"xyz"], eos="append")
+    path = tmp_path / "out/manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(DataError, match="lacks its bos or eos"):
+        list(read_texts(TokenShards(tmp_path / "out")))
