@@ -2,6 +2,8 @@
 
 import os
 
+import pytest
+from cli_runner import Shell
 from hypothesis import HealthCheck, settings
 
 CHECKED = os.environ.get("FASTBPE_BUILD", "release") != "release"
@@ -14,3 +16,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("fastbpe")
+
+
+@pytest.fixture
+def fastbpe_command(capsys: pytest.CaptureFixture[str]) -> Shell:
+    return Shell(capsys)

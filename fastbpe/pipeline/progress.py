@@ -236,15 +236,20 @@ def as_progress(value: ProgressLike) -> Progress:
 
 def progress_on(stream: TextIO | None = None, style: str = "auto") -> Progress:
     """A progress on a stream (standard error): `auto` (bars on a terminal, else lines), `json` or `none`."""
+    return Progress(display_on(stream, style))
+
+
+def display_on(stream: TextIO | None = None, style: str = "auto") -> Display | None:
+    """The display alone, for who wants to see the events too."""
     stream = stream or sys.stderr
     if style == "none":
-        return Progress()
+        return None
     if style == "json":
-        return Progress(JsonLines(stream))
+        return JsonLines(stream)
     if style != "auto":
         raise ValueError(f"progress style {style!r}: choose auto, json or none")
     on_terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
-    return Progress(Bars(stream) if on_terminal else Lines(stream))
+    return Bars(stream) if on_terminal else Lines(stream)
 
 
 def amount(n: int, unit: str) -> str:

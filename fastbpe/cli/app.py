@@ -1,0 +1,48 @@
+"""The commands and their help. A command's module is loaded when it is called, so that the others cost nothing."""
+
+from cyclopts import App, Group, Parameter
+
+from fastbpe import __version__
+
+HELP = """Trains byte-level BPE tokenizers and encodes corpora to token shards.
+
+Messages go to standard error, results to standard output.
+Exit codes: 0 done, 1 failed, 2 usage, 3 bad data, 130 interrupted. FASTBPE_DEBUG=1 shows where an error came from."""
+
+COMMANDS = {
+    "train": ("INPUT... -o tok.json --vocab-size N", "Learn a tokenizer from text, or from chunk counts."),
+    "count": (
+        "INPUT... -o counts.npz",
+        "Count the distinct chunks of text, to train from them later or several times.",
+    ),
+    "encode": ("tok.json INPUT... -o shards/", "Encode text to .npy token shards."),
+    "decode": ("tok.json shards/", "Write the text of token shards to standard output."),
+    "verify": (
+        "shards/ [--source INPUT...]",
+        "Check shards against their manifest, and against the text they came from.",
+    ),
+    "show": ("tok.json TEXT", "Show how a text is cut into tokens."),
+    "inspect": ("tok.json", "Describe a tokenizer: size, special tokens, pattern, how it was trained, its tokens."),
+    "demo": ("[DIRECTORY]", "Train, encode and verify on Python's own standard library."),
+}
+
+
+def build() -> App:
+    """The application; usage and help texts stand here, parameters in the commands' modules."""
+    app = App(
+        name="fastbpe",
+        help=HELP,
+        usage="Usage: fastbpe COMMAND ...",
+        version=__version__,
+        help_format="plaintext",
+        result_action="return_value",
+        suppress_keyboard_interrupt=False,
+        exit_on_error=False,
+        print_error=False,
+        default_parameter=Parameter(negative=()),
+        group_parameters=Group("Options"),
+    )
+    for name, (arguments, text) in COMMANDS.items():
+        usage = f"Usage: fastbpe {name} {arguments} [OPTIONS]"
+        app.command(f"fastbpe.cli.{name}:{name}", name=name, help=text, usage=usage)
+    return app

@@ -1,0 +1,64 @@
+"""fastbpe count: the distinct chunks of text and their counts, in one .npz file."""
+
+import json as json_module
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from fastbpe.cli import options
+from fastbpe.cli.source import text_source
+from fastbpe.errors import ParameterError
+
+
+def count(
+    *inputs: options.Inputs,
+    output: Annotated[Path, Parameter(name=["--output", "-o"], help="The .npz file to write.")],
+    pattern: options.Pattern = "cl100k",
+    unmatched: options.Unmatched = "refuse",
+    special: options.Special = (),
+    separator: options.Separator = None,
+    lines: options.Lines = False,
+    errors: options.Errors = "keep",
+    threads: options.Threads = None,
+    progress: options.ProgressStyle = "auto",
+    json: options.Json = False,
+) -> None:
+    """Count the distinct chunks of text; fastbpe train takes the file, or several, in place of text."""
+    from fastbpe.pipeline.count import count_chunks
+    from fastbpe.pipeline.progress import progress_on
+
+    if output.suffix != ".npz":
+        raise ParameterError(f"{output}: name the file .npz, by which fastbpe train knows chunk counts")
+    options.check_output(output)
+    source = text_source(inputs, separator, lines)
+    with progress_on(style=progress) as display:
+        counts = count_chunks(
+            source,
+            pattern=pattern,
+            special_tokens=special,
+            unmatched=unmatched,
+            errors=errors,
+            threads=threads,
+            progress=display,
+        )
+    counts.save(output)
+    corpus = counts.corpus
+    if corpus.invalid_bytes:
+        print(f"fastbpe: {options.told_invalid(corpus)}", file=sys.stderr)
+    facts = {
+        "counts": str(output),
+        "documents": corpus.documents,
+        "bytes": corpus.n_bytes,
+        "chunks": counts.total,
+        "distinct_chunks": len(counts),
+        "invalid_bytes": corpus.invalid_bytes,
+    }
+    if json:
+        print(json_module.dumps(facts))
+    else:
+        print(
+            f"{output}: {len(counts):,} distinct chunks, {counts.total:,} in all, "
+            f"of {corpus.documents:,} documents ({corpus.n_bytes:,} bytes)"
+        )

@@ -1,0 +1,88 @@
+"""fastbpe encode: text to token shards."""
+
+import json as json_module
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from fastbpe.cli import options
+from fastbpe.cli.source import text_source
+
+if TYPE_CHECKING:
+    from fastbpe.shards import Manifest
+
+
+def encode(
+    tokenizer: options.TokenizerFile,
+    /,
+    *inputs: options.Inputs,
+    output: Annotated[Path, Parameter(name=["--output", "-o"], help="The directory for the shards; new or empty.")],
+    eos: Annotated[options.Role, Parameter(help="The special token to end every document with.")] = None,
+    bos: Annotated[options.Role, Parameter(help="The special token to begin every document with.")] = None,
+    eos_place: Annotated[
+        Literal["append", "prepend"], Parameter(help="Where the eos stands; build-nanogpt's loaders prepend it.")
+    ] = "append",
+    allowed_special: options.AllowedSpecial = "none",
+    prefix: Annotated[str, Parameter(help="What the shards' names begin with.")] = "tokens",
+    shard_tokens: Annotated[int, Parameter(help="Tokens in each shard but the last.")] = 100_000_000,
+    val_shards: Annotated[int, Parameter(help="How many of the first shards are for validation.")] = 0,
+    resume: Annotated[bool, Parameter(help="Go on where an interrupted run ended.", show_default=False)] = False,
+    separator: options.Separator = None,
+    lines: options.Lines = False,
+    threads: options.Threads = None,
+    progress: options.ProgressStyle = "auto",
+    json: options.Json = False,
+) -> None:
+    """Encode text to .npy token shards with a manifest; each document's end is kept in index/."""
+    from fastbpe.formats import load
+    from fastbpe.pipeline.encode import encode_dataset
+    from fastbpe.pipeline.progress import progress_on
+
+    source = text_source(inputs, separator, lines)
+    loaded = load(tokenizer)
+    if eos is None:
+        print("fastbpe: no --eos, so the tokens themselves do not show where documents end", file=sys.stderr)
+    with progress_on(style=progress) as display:
+        manifest = encode_dataset(
+            loaded,
+            source,
+            output,
+            eos_token=eos,
+            eos_place=eos_place,
+            bos_token=bos,
+            allowed_special=options.special_names(allowed_special),
+            prefix=prefix,
+            shard_tokens=shard_tokens,
+            val_shards=val_shards,
+            resume=resume,
+            threads=threads,
+            progress=display,
+        )
+    for source_read in manifest.sources:
+        for why, n in source_read["skipped"].items():
+            print(f"fastbpe: {source_read['name']}: {n:,} skipped: {why}", file=sys.stderr)
+    for name, n in manifest.special_left_as_text.items():
+        print(f"fastbpe: {name} occurs {n:,} times in the text and was left as text", file=sys.stderr)
+    facts = result(manifest, output)
+    if json:
+        print(json_module.dumps(facts))
+    else:
+        print(
+            f"{output}: {facts['tokens']:,} tokens of {facts['documents']:,} documents ({facts['bytes']:,} bytes) "
+            f"in {facts['shards']:,} shards of {facts['dtype']}"
+        )
+
+
+def result(manifest: "Manifest", output: Path) -> dict[str, Any]:
+    return {
+        "shards_directory": str(output),
+        "tokens": manifest.tokens,
+        "documents": manifest.documents,
+        "bytes": manifest.bytes,
+        "shards": len(manifest.shards),
+        "dtype": manifest.dtype,
+        "special_left_as_text": manifest.special_left_as_text,
+        "sources": manifest.sources,
+    }

@@ -1,0 +1,102 @@
+"""Parameters that several commands share, and the checks that come before any work."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from fastbpe.errors import ParameterError
+
+if TYPE_CHECKING:
+    from fastbpe.counts import CorpusTotals
+
+
+def _no_option(_type: object, value: object) -> None:
+    for word in value if isinstance(value, tuple) else (value,):
+        if isinstance(word, str) and word.startswith("-") and word != "-":
+            raise ValueError(f"unknown option {word} (a file of that name is written ./{word})")
+
+
+Inputs = Annotated[
+    str,
+    Parameter(
+        name="INPUT",
+        help="Text files, directories and globs; each file is a document. '-' reads standard input.",
+        allow_leading_hyphen=True,
+        validator=_no_option,
+    ),
+]
+TokenizerFile = Annotated[Path, Parameter(name="TOKENIZER", help="A tokenizer file.")]
+ShardDirectory = Annotated[Path, Parameter(name="SHARDS", help="A directory written by fastbpe encode.")]
+Pattern = Annotated[str, Parameter(help="A named split pattern (gpt2, cl100k, poetry, none ...) or a regex.")]
+Unmatched = Annotated[
+    Literal["refuse", "isolate"],
+    Parameter(help="Text the pattern leaves out: refuse such a pattern, or keep each stretch as a chunk."),
+]
+Special = Annotated[
+    tuple[str, ...],
+    Parameter(
+        help="A special token; give one --special for each.", allow_leading_hyphen=True, show_default=False, n_tokens=1
+    ),
+]
+Role = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
+Separator = Annotated[
+    str | None,
+    Parameter(help="Cut each file into documents at this string (\\n, \\t, \\0 are understood); it is dropped."),
+]
+Lines = Annotated[bool, Parameter(help="Each line is a document and keeps its newline.", show_default=False)]
+Errors = Annotated[
+    Literal["keep", "strict", "replace"],
+    Parameter(help="Bytes that are not UTF-8: keep them, stop there, or put U+FFFD in their place."),
+]
+AllowedSpecial = Annotated[
+    str,
+    Parameter(
+        help="Special tokens to recognise in the text: none, all, or names separated by commas.",
+        allow_leading_hyphen=True,
+    ),
+]
+Threads = Annotated[int | None, Parameter(help="Threads; all cores when not given.", show_default=False)]
+ProgressStyle = Annotated[
+    Literal["auto", "json", "none"], Parameter(name="--progress", help="On standard error.", show_choices=True)
+]
+Json = Annotated[bool, Parameter(name="--json", help="Print the result as JSON.", show_default=False)]
+
+
+def unescape(separator: str | None) -> str | None:
+    """Shells make it hard to type control characters, so a few escapes stand for them."""
+    if separator is None:
+        return None
+    for escape, character in (("\\n", "\n"), ("\\t", "\t"), ("\\r", "\r"), ("\\0", "\0")):
+        separator = separator.replace(escape, character)
+    if not separator:
+        raise ParameterError("--separator is empty: give the string that stands between documents")
+    return separator
+
+
+def special_names(choice: str) -> str | tuple[str, ...]:
+    """What `allowed_special` of the Python functions takes."""
+    if choice in ("all", "none"):
+        return "all" if choice == "all" else ()
+    return tuple(name for name in choice.split(",") if name)
+
+
+def told_invalid(corpus: "CorpusTotals") -> str:
+    return f"{corpus.invalid_bytes:,} bytes are not UTF-8, the first at {corpus.first_invalid}"
+
+
+def check_output(path: Path) -> None:
+    """Refuses, before hours of work, an output file that could not be written in the end."""
+    if path.is_dir():
+        raise ParameterError(f"{path} is a directory: name the file to write")
+    folder = path.parent
+    if not folder.is_dir():
+        raise ParameterError(f"{folder} is not a directory: make it first or write elsewhere")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise PermissionError(13, "Permission denied", str(path))
+
+
+def check_inputs(inputs: tuple[str, ...]) -> None:
+    if not inputs:
+        raise ParameterError("no input: name files, directories or globs, or '-' for standard input")

@@ -1,0 +1,125 @@
+"""fastbpe train: text or chunk counts in, one tokenizer file out for each size asked for."""
+
+import json as json_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from fastbpe.cli import options
+from fastbpe.cli.source import counts_source, text_source
+from fastbpe.errors import ParameterError
+
+if TYPE_CHECKING:
+    from fastbpe.tokenizer import Tokenizer
+
+
+def train(
+    *inputs: options.Inputs,
+    output: Annotated[
+        Path, Parameter(name=["--output", "-o"], help="The tokenizer file; {size} in it stands for the size.")
+    ],
+    vocab_size: Annotated[
+        str,
+        Parameter(
+            metavar="N", help="Ids in all: bytes, merges, special tokens. Several, as 8192,16384, cost one training."
+        ),
+    ],
+    pattern: options.Pattern | None = None,
+    unmatched: options.Unmatched = "refuse",
+    special: options.Special = (),
+    special_placement: Annotated[
+        Literal["last", "first"], Parameter(help="Ids of special tokens: after the merges or before the bytes.")
+    ] = "last",
+    bos: Annotated[options.Role, Parameter(help="The special token that begins a document.")] = None,
+    eos: Annotated[options.Role, Parameter(help="The special token that ends a document.")] = None,
+    pad: Annotated[options.Role, Parameter(help="The special token that fills up.")] = None,
+    min_frequency: Annotated[int, Parameter(help="Stop when no pair occurs this often.")] = 2,
+    max_token_length: Annotated[int | None, Parameter(help="Bytes a token may have at most.")] = None,
+    tie_break: Annotated[
+        Literal["lowest", "huggingface", "first"], Parameter(help="Which of equally frequent pairs comes first.")
+    ] = "lowest",
+    separator: options.Separator = None,
+    lines: options.Lines = False,
+    errors: options.Errors = "keep",
+    threads: options.Threads = None,
+    log: Annotated[
+        Path | None, Parameter(help="Also write the merges to this file: pair, token, count, tab-separated.")
+    ] = None,
+    progress: options.ProgressStyle = "auto",
+    json: options.Json = False,
+) -> None:
+    """Learn a tokenizer from text (pattern cl100k unless given), or from the .npz files of fastbpe count."""
+    from fastbpe.pipeline.progress import progress_on
+    from fastbpe.pipeline.train import train as run
+
+    targets = outputs(output, sizes(vocab_size))
+    for path in [*targets.values(), *([log] if log else [])]:
+        options.check_output(path)
+    counts = counts_source(inputs)
+    given: dict[str, Any] = {}
+    if counts is None:
+        source: Any = text_source(inputs, separator, lines)
+        given = {"pattern": pattern or "cl100k", "special_tokens": special, "unmatched": unmatched, "errors": errors}
+    else:
+        source = counts
+        given = {"pattern": pattern} if pattern else {}
+        if special:
+            given["special_tokens"] = special
+    with progress_on(style=progress) as display:
+        tokenizer = run(
+            source,
+            max(targets),
+            special_placement=special_placement,
+            bos_token=bos,
+            eos_token=eos,
+            pad_token=pad,
+            min_frequency=min_frequency,
+            max_token_length=max_token_length,
+            tie_break=tie_break,
+            threads=threads,
+            progress=display,
+            **given,
+        )
+    results = []
+    for size, path in targets.items():
+        smaller = tokenizer if size == max(targets) else tokenizer.truncate(size)
+        smaller.save(path)
+        results.append(result(smaller, path))
+    if log:
+        write_log(tokenizer, log)
+    print(json_module.dumps(results if len(results) > 1 else results[0]) if json else "\n".join(map(told, results)))
+
+
+def sizes(text: str) -> list[int]:
+    """Raises ParameterError on what is not one or more whole numbers separated by commas."""
+    try:
+        return sorted({int(size.strip().replace("_", "")) for size in text.split(",")})
+    except ValueError:
+        raise ParameterError(f"--vocab-size {text!r}: give a number, or several separated by commas") from None
+
+
+def outputs(output: Path, wanted: list[int]) -> dict[int, Path]:
+    """Which file each size goes to."""
+    paths = {size: Path(str(output).replace("{size}", str(size))) for size in wanted}
+    if len(set(paths.values())) < len(wanted):
+        raise ParameterError(f"{len(wanted)} sizes need as many files: put {{size}} into {output}")
+    return paths
+
+
+def result(tokenizer: "Tokenizer", path: Path) -> dict[str, Any]:
+    record = tokenizer.record or {}
+    return {
+        "tokenizer": str(path),
+        "vocab_size": tokenizer.vocab_size,
+        "merges": len(tokenizer.merges),
+        "stop_reason": record.get("stop_reason"),
+        "fingerprint": tokenizer.fingerprint,
+    }
+
+
+def told(facts: dict[str, Any]) -> str:
+    return (
+        f"{facts['tokenizer']}: {facts['vocab_size']:,} ids, {facts['merges']:,} merges, "
+        f"stopped by {facts['stop_reason']}"
+    )
