@@ -1,7 +1,6 @@
 """kernels/merge.pyx against a full recount after every merge."""
 
 import numpy as np
-import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st

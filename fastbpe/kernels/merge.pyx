@@ -38,7 +38,7 @@ cdef enum:
     WEIGHT_BITS = 24  # a place is cell << WEIGHT_BITS | index of the chunk's weight
     WEIGHT_MASK = (1 << WEIGHT_BITS) - 1
     AHEAD = 12  # places between a prefetch and its use
-    FALL = 8  # how far a sweep lowers the threshold
+    FALL = 16  # a sweep divides the threshold by twice this at most
 
 STOP_REASONS = {0: None, 1: "vocab_size", 2: "min_frequency", 3: "max_token_length"}
 
@@ -82,6 +82,7 @@ cdef struct Merging:
     int64_t threshold
     int64_t* bucket_sums  # 1 << bucket_bits of them, for the sweep
     int bucket_bits
+    uint64_t* maybe_hot  # a bit for each bucket
     int64_t small  # so few cells are swept once, with all pairs hot
     # one step
     Neighbour* before  # by id, of the token before the merged pair
@@ -108,6 +109,11 @@ cdef inline uint64_t pair_key(uint32_t left, uint32_t right) noexcept nogil:
 
 cdef inline int64_t bucket_of(const Merging* m, uint32_t left, uint32_t right) noexcept nogil:
     return <int64_t>((pair_key(left, right) * <uint64_t>0xD6E8FEB86659FD93) >> (64 - m.bucket_bits))
+
+
+cdef inline bint may_be_hot(const Merging* m, uint32_t left, uint32_t right) noexcept nogil:
+    cdef int64_t bucket = bucket_of(m, left, right)
+    return m.maybe_hot[bucket >> 6] >> (bucket & 63) & 1
 
 
 cdef inline bint too_long(const Merging* m, uint32_t left, uint32_t right) noexcept nogil:
@@ -230,7 +236,7 @@ cdef int count_hot(Merging* m) except -1 nogil:
             while m.symbols[cell] != m.mark:
                 right = m.symbols[cell]
                 cell += 1
-                if m.bucket_sums[bucket_of(m, left, right)] >= m.threshold and not too_long(m, left, right):
+                if may_be_hot(m, left, right) and not too_long(m, left, right):
                     number = pairmap_insert(&candidates, pair_key(left, right), n).value
                     if number == n:
                         if n == capacity:
@@ -267,7 +273,7 @@ cdef void note_places(Merging* m) noexcept nogil:
         cell += 1
         while m.symbols[cell] != m.mark:
             right = m.symbols[cell]
-            if m.bucket_sums[bucket_of(m, left, right)] >= m.threshold:
+            if may_be_hot(m, left, right):
                 number = pairmap_get(&m.index, pair_key(left, right), -1)
                 if number >= 0:
                     pair = &m.pairs[number]
@@ -278,18 +284,38 @@ cdef void note_places(Merging* m) noexcept nogil:
         cell += 1
 
 
+cdef int64_t buckets_from(const Merging* m, int64_t least) noexcept nogil:
+    cdef int64_t i, n = 0
+    for i in range(<int64_t>1 << m.bucket_bits):
+        n += m.bucket_sums[i] >= least
+    return n
+
+
 cdef int sweep(Merging* m) except -1 nogil:
     """Lowers the threshold and finds the pairs that are hot under it."""
-    cdef int64_t i, highest = 0
+    cdef int64_t i, bucket, highest = 0, n_buckets = <int64_t>1 << m.bucket_bits
+    cdef size_t bytes_of_bits = <size_t>(n_buckets + 63) >> 6 << 3
     forget_pairs(m)
     close_gaps(m)
-    for i in range(<int64_t>1 << m.bucket_bits):
+    for i in range(n_buckets):
         highest = max(highest, m.bucket_sums[i])
-    m.threshold = min(m.threshold, highest) // FALL
+    # Halved at least, so that sweeps come to an end; no lower than the merges still wanted are likely to need, which
+    # is about as many pairs as merges.
+    highest = min(m.threshold, highest) // 2
+    m.threshold = highest // FALL
+    while m.threshold < highest and buckets_from(m, m.threshold) > m.n_merges - m.done:
+        m.threshold = min(highest, m.threshold + m.threshold // 4 + 1)
     if m.n_cells < m.small or m.threshold < m.min_frequency:
         m.threshold = m.min_frequency
+    memset(m.maybe_hot, 0, bytes_of_bits)
+    for i in range(n_buckets):
+        m.maybe_hot[i >> 6] |= <uint64_t>(m.bucket_sums[i] >= m.threshold) << (i & 63)
     pairmap_init(&m.index, 1024)
     count_hot(m)
+    memset(m.maybe_hot, 0, bytes_of_bits)
+    for i in range(m.n_pairs):
+        bucket = bucket_of(m, <uint32_t>(m.pairs[i].key >> 32), <uint32_t>m.pairs[i].key)
+        m.maybe_hot[bucket >> 6] |= <uint64_t>1 << (bucket & 63)
     note_places(m)
     for i in range(m.n_pairs):
         push(m, i)
@@ -551,6 +577,7 @@ cdef class Merger:
         self.m.width = <uint32_t*>malloc(<size_t>n_ids * sizeof(uint32_t))
         self.m.length = <int64_t*>malloc(<size_t>n_ids * sizeof(int64_t))
         self.m.bucket_sums = <int64_t*>malloc((<size_t>1 << self.m.bucket_bits) * sizeof(int64_t))
+        self.m.maybe_hot = <uint64_t*>malloc(((<size_t>1 << self.m.bucket_bits) + 63 >> 6) * sizeof(uint64_t))
         self.m.before = <Neighbour*>calloc(<size_t>n_ids, sizeof(Neighbour))
         self.m.behind = <Neighbour*>calloc(<size_t>n_ids, sizeof(Neighbour))
         self.m.touched_before = <uint32_t*>malloc(<size_t>(n_ids + 1) * sizeof(uint32_t))
@@ -560,7 +587,7 @@ cdef class Merger:
         self.m.out_tokens = <int64_t*>malloc(<size_t>(n_merges + 1) * sizeof(int64_t))
         if (
             self.m.symbols == NULL or self.m.word_weight == NULL or self.m.width == NULL or self.m.length == NULL
-            or self.m.bucket_sums == NULL or self.m.before == NULL or self.m.behind == NULL
+            or self.m.bucket_sums == NULL or self.m.maybe_hot == NULL or self.m.before == NULL or self.m.behind == NULL
             or self.m.touched_before == NULL or self.m.touched_behind == NULL
             or self.m.out_pairs == NULL or self.m.out_counts == NULL or self.m.out_tokens == NULL
         ):
@@ -587,6 +614,7 @@ cdef class Merger:
         free(self.m.width)
         free(self.m.length)
         free(self.m.bucket_sums)
+        free(self.m.maybe_hot)
         free(self.m.before)
         free(self.m.behind)
         free(self.m.touched_before)
