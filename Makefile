@@ -1,5 +1,5 @@
 # make demo and make test need Python >= 3.11, make and a C compiler; all else goes into .venv.
-# PYTHON=... picks the interpreter, JOBS=... the compilers at a time, TESTS=... the tests to run.
+# PYTHON=... picks the interpreter, JOBS=... the compilers at a time, TESTS=... the tests, CORPUS=... what to time.
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
@@ -38,14 +38,14 @@ coverage: build/built-coverage $(VENV)/coverage
 	$(PY) -m coverage report
 
 bench: build/built-release
-	$(PY) benchmarks/bench_main_job.py
+	$(PY) benchmarks/bench_main_job.py $(CORPUS)
 
 lint: build/built-release $(VENV)/lint
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/cython-lint fastbpe tests
+	PATH="$(abspath $(VENV)/bin):$$PATH" cython-lint fastbpe tests
 	$(VENV)/bin/mypy
-	$(PY) tests/stubs.py
+	$(VENV)/bin/stubtest $(subst /,.,$(basename $(wildcard fastbpe/kernels/*.pyx)))
 
 format: $(VENV)/lint
 	$(VENV)/bin/ruff check --fix .

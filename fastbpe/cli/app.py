@@ -13,13 +13,13 @@ COMMANDS = {
     "train": ("INPUT... -o tok.json --vocab-size N", "Learn a tokenizer from text, or from chunk counts."),
     "count": (
         "INPUT... -o counts.npz",
-        "Count the distinct chunks of text, to train from them later or several times.",
+        "Count the distinct chunks of text, to train from later.",
     ),
     "encode": ("tok.json INPUT... -o shards/", "Encode text to .npy token shards."),
     "decode": ("tok.json shards/", "Write the text of token shards to standard output."),
     "verify": (
         "shards/ [--source INPUT...]",
-        "Check shards against their manifest, and against the text they came from.",
+        "Check shards against their manifest, or the text they came from.",
     ),
     "show": ("tok.json TEXT", "Show how a text is cut into tokens."),
     "inspect": ("tok.json", "Describe a tokenizer: size, special tokens, pattern, how it was trained, its tokens."),

@@ -38,7 +38,7 @@ def marked(tokens: Sequence[bytes], style: str) -> list[str]:
 
 
 def painted(pieces: Iterable[str], colour: bool, breaks: Iterable[bool] | None = None) -> str:
-    """The pieces in a row, told apart by their background or by bars; a new line after a piece whose `breaks` is set."""
+    """The pieces in a row, told apart by background or bars; a new row after a piece whose `breaks` is set."""
     rows: list[list[str]] = [[]]
     ends = list(breaks or ())
     for i, piece in enumerate(pieces):
