@@ -1,0 +1,6 @@
+import numpy as np
+from _typeshed import ReadableBuffer
+from numpy.typing import NDArray
+
+def count_invalid(data: ReadableBuffer, ends: NDArray[np.int64]) -> tuple[int, int]: ...
+def replace_invalid(data: ReadableBuffer, ends: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]: ...

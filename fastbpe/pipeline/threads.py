@@ -1,0 +1,72 @@
+"""Threads over kernels that need no GIL: how many, and a map that keeps the order and bounds what is under way."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from fastbpe.errors import ParameterError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def thread_count(threads: int | None) -> int:
+    """How many threads a `threads=` parameter stands for; None: the CPUs that this process may use.
+
+    Raises ParameterError for anything but None or an integer of at least 1.
+    """
+    if threads is None:
+        return available_cpus()
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise ParameterError(f"threads is an integer of at least 1, not {threads!r}")
+    return threads
+
+
+def available_cpus(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
+    """CPUs by the process's affinity and its control group's quota, at least 1."""
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota = _quota(cgroup)
+    return cpus if quota is None else max(1, min(cpus, quota))
+
+
+def _quota(cgroup: Path) -> int | None:
+    """CPUs that a control group's quota amounts to, rounded up; None without a quota."""
+    try:
+        if (cgroup / "cpu.max").exists():
+            limit, period = (cgroup / "cpu.max").read_text().split()
+        else:
+            limit = (cgroup / "cpu" / "cpu.cfs_quota_us").read_text()
+            period = (cgroup / "cpu" / "cpu.cfs_period_us").read_text()
+        return -(-int(limit) // int(period)) if int(limit) > 0 else None
+    except (OSError, ValueError, ZeroDivisionError):  # no such file, or "max"
+        return None
+
+
+def ordered_map(
+    function: Callable[[Item], Result], items: Iterable[Item], threads: int, window: int | None = None
+) -> Iterator[Result]:
+    """function(item) for each item, in order, on `threads` threads; one thread runs in the caller's.
+
+    At most `window` items (twice the threads) are under way or waiting to be taken, so memory does not grow with the
+    number of items. The first error, of `items` or of `function`, is raised as it is; what has not begun then never
+    does, and nothing runs any more when the iterator is left.
+    """
+    if threads == 1:
+        yield from map(function, items)
+        return
+    limit = window or 2 * threads
+    pending: deque[Future[Result]] = deque()
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="fastbpe")
+    try:
+        for item in items:
+            pending.append(pool.submit(function, item))
+            del item  # or it would live on while the results before it are awaited
+            if len(pending) >= limit:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
