@@ -396,7 +396,7 @@ class _Parser:
             first = False
             offset = self.at
             low = self.class_item(flags)
-            if self.peek() == "-" and self.peek(2) not in ("-]", "-"):
+            if self.peek() == "-" and self.peek(2) not in ("-]", "-", "--"):
                 self.at += 1
                 high = self.class_item(flags)
                 if isinstance(low, UnitSet) or isinstance(high, UnitSet):
