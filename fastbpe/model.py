@@ -51,13 +51,24 @@ class Model:
         specials = dict(sorted(self.special_tokens.items(), key=lambda item: item[1]))
         object.__setattr__(self, "special_tokens", specials)
         object.__setattr__(self, "roles", {role: self.roles[role] for role in ROLES if self.roles.get(role)})
+        self._freeze()
+        self._check_pairs()  # first: a repeated pair would show as a token with two ids
+        self._check_tokens()
+        self._check_merges()
+        self._check_special_tokens()
+
+    def _freeze(self) -> None:
         for name in ("ids", "data", "starts", "merges", "counts"):
             array = getattr(self, name)
             if array is not None:
                 array.flags.writeable = False
-        self._check_tokens()
-        self._check_merges()
-        self._check_special_tokens()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._freeze()
 
     # What is derived
 
@@ -138,10 +149,18 @@ class Model:
         if missing:
             raise DataError(f"tokens: no token for byte {missing[0]} ({len(missing)} bytes have none)")
 
-    def _check_merges(self) -> None:
+    def _check_pairs(self) -> None:
         merges = self.merges
         if merges.ndim != 2 or merges.shape[1] != 3:
             raise DataError("merges: not an array of left, right and product")
+        pairs = (merges[:, 0].astype(np.uint64) << np.uint64(32)) | merges[:, 1].astype(np.uint64)
+        distinct, first = np.unique(pairs, return_index=True)
+        if len(distinct) != len(pairs):
+            repeated = int(np.setdiff1d(np.arange(len(pairs)), first)[0])
+            raise DataError(f"merges[{repeated}]: the pair {merges[repeated, :2].tolist()} is merged before")
+
+    def _check_merges(self) -> None:
+        merges = self.merges
         if self.counts is not None and len(self.counts) != len(merges):
             raise DataError(f"merges: {len(merges)} of them, but {len(self.counts)} counts")
         if not len(merges):
@@ -155,11 +174,6 @@ class Model:
         if wrong >= 0:
             left, right, product = merges[wrong].tolist()
             raise DataError(f"merges[{wrong}]: token {product} is not token {left} followed by token {right}")
-        pairs = (merges[:, 0].astype(np.uint64) << np.uint64(32)) | merges[:, 1].astype(np.uint64)
-        distinct, first = np.unique(pairs, return_index=True)
-        if len(distinct) != len(pairs):
-            repeated = int(np.setdiff1d(np.arange(len(pairs)), first)[0])
-            raise DataError(f"merges[{repeated}]: the pair {merges[repeated, :2].tolist()} is merged before")
 
     def _check_special_tokens(self) -> None:
         seen: dict[int, str] = {}
@@ -221,7 +235,7 @@ def list_names(names: Iterable[str] | Mapping[str, int], parameter: str) -> list
     listed = list(names)
     for i, name in enumerate(listed):
         if not isinstance(name, str) or not name:
-            raise ParameterError(f"{parameter}[{i}]: {name!r} is not a special token's name")
+            raise ParameterError(f"{parameter}[{i}]: {name!r} is not a name: a special token is a text of its own")
         if name in listed[:i]:
             raise ParameterError(f"{parameter}: {name!r} is given twice")
     return listed

@@ -18,11 +18,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fastbpe.errors import DataError, ParameterError
+from fastbpe.kernels.encode import Encoder, Scratch
+from fastbpe.kernels.mergetable import MergeList
 from fastbpe.kernels.special import SpecialTrie, make_spans
 from fastbpe.kernels.tokens import join_tokens
 from fastbpe.model import Model, list_names, model_of_merges
 from fastbpe.pattern.named import NAMED
 from fastbpe.text import to_bytes
+
+#: Bound of the caches of all threads that use one tokenizer at the same time.
+CACHE_BYTES = 96 << 20
 
 Text = str | bytes
 Names = Iterable[str] | str
@@ -37,6 +42,8 @@ class Tokenizer:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._tries: dict[tuple[str, ...], SpecialTrie] = {}
+        # One for each call that runs at the same time: taken by pop, given back by append, which no thread can split.
+        self._scratches: list[Scratch] = []
 
     @classmethod
     def from_merges(
@@ -368,29 +375,21 @@ class Tokenizer:
 
         return Splitter(self._model.pattern, unmatched=self._model.unmatched)
 
+    @cached_property
+    def _encoder(self) -> Encoder:
+        return Encoder(MergeList(self._model.byte_ids, np.ascontiguousarray(self._model.merges)))
+
     def _encode_spans(self, data: bytes, spans: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        ranks = {
-            (left, right): (rank, product) for rank, (left, right, product) in enumerate(self._model.merges.tolist())
-        }
-        byte_ids = self._model.byte_ids.tolist()
-        out, offsets = [], [0]
-        for start, stop, _, id in spans.tolist():
-            if id >= 0:
-                out.append(id)
-            else:
-                text = data[start:stop]
-                at = 0
-                for end in [len(text)] if self.pattern is None else self.splitter.ends(text).tolist():
-                    ids = [byte_ids[byte] for byte in text[at:end]]
-                    while found := [
-                        (*ranks[pair], i) for i, pair in enumerate(zip(ids, ids[1:], strict=False)) if pair in ranks
-                    ]:
-                        _, product, i = min(found, key=lambda f: (f[0], f[2]))
-                        ids[i : i + 2] = [product]
-                    out += ids
-                    at = end
-            offsets.append(len(out))
-        return np.array(out, np.uint32), np.array(offsets, np.int64)
+        table = ends = None
+        if self._model.pattern is not None:
+            table, ends = self.splitter.table, self.splitter.span_ends(data, spans)
+        try:
+            scratch = self._scratches.pop()
+        except IndexError:
+            scratch = Scratch(scratch_bytes())
+        ids, offsets = self._encoder.encode_spans(scratch, data, spans, table, ends)
+        self._scratches.append(scratch)
+        return ids, offsets
 
     def _spans(
         self,
@@ -588,3 +587,8 @@ def _character_offsets(data: bytes, offsets: NDArray[np.int64]) -> NDArray[np.in
 def _upstairs(module: str, name: str) -> Any:
     """A function of a layer above, which this one must not import: found when it is called."""
     return getattr(import_module(f"fastbpe.{module}"), name)
+
+
+def scratch_bytes() -> int:
+    """One thread's share of CACHE_BYTES, but at least what a second-level cache of a processor holds."""
+    return max(CACHE_BYTES // (os.cpu_count() or 1), 1 << 20)

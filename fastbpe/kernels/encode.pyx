@@ -1,0 +1,273 @@
+"""Text to ids by a merge list.
+
+A span's chunks are handled some dozens at a time: first all keys are packed and their places in the cache fetched,
+then each is looked up and its ids are copied to the output; a chunk that is not there is merged and kept. The cost is
+a few loads for a chunk that was met before, and for others that of bpe.pyx.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy
+
+from fastbpe.kernels.bpe cimport BPE_SMALL_MAX, BpeScratch, bpe_free, bpe_long, bpe_small
+from fastbpe.kernels.chunkcache cimport (
+    NARROW_IDS, WIDE_BYTES, WIDE_IDS, ChunkCache, WideKey, WideSlot, cache_clear, cache_free, cache_init,
+    narrow_get, narrow_put, narrow_set, wide_get, wide_hash, wide_load, wide_put, wide_slot,
+)
+from fastbpe.kernels.idlist cimport IdBuffer, IdList, idlist_reserve
+from fastbpe.kernels.mergetable cimport MergeList, MergeTable
+from fastbpe.kernels.packed cimport PACKED_MAX, Packed, packed_hash, packed_load
+from fastbpe.kernels.prefetch cimport fastbpe_prefetch
+from fastbpe.kernels.split cimport Chunks, SplitTable, chunks_fill
+
+from fastbpe.errors import ParameterError
+from fastbpe.kernels.split import check_spans
+
+cdef enum:
+    GROUP = 32          # chunks whose cache lines are on their way at a time
+    ENDS = 1024         # chunk ends that are found at a time
+    SLACK = 16          # places behind the output that a copy of constant size may write
+    KEPT_IDS = 65536    # a scratch keeps an output of this size for the next call
+
+
+cdef class Scratch:
+    """What one encoding call at a time needs: the cache of chunks, and memory that is used again.
+
+    `max_bytes` bounds the cache. A scratch serves one encoder: used with another one, its cache starts anew.
+    """
+    cdef ChunkCache cache
+    cdef BpeScratch bpe
+    cdef IdList out
+    cdef int64_t ends[ENDS]
+    cdef object encoder
+    cdef bint busy
+
+    def __cinit__(self, int64_t max_bytes=1 << 24):
+        cache_init(&self.cache, max_bytes)
+
+    def __dealloc__(self):
+        cache_free(&self.cache)
+        bpe_free(&self.bpe)
+        free(self.out.ids)
+
+    @property
+    def n_bytes(self):
+        """Bytes the scratch holds now."""
+        return (
+            (<int64_t>64 << self.cache.narrow.bits) + (<int64_t>64 << self.cache.wide.bits)
+            + self.bpe.heap_capacity * 16 + self.bpe.links_capacity * 8 + self.out.capacity * 4 + sizeof(self.ends)
+        )
+
+    cdef _take(self, Encoder encoder):
+        if self.busy:
+            raise RuntimeError("a Scratch serves one call at a time")
+        if self.encoder is not encoder:
+            if self.encoder is not None:
+                cache_clear(&self.cache)
+            self.encoder = encoder
+        self.busy = True
+        self.out.n = 0
+
+    cdef _take_ids(self):
+        """The output as an array: a copy of a short one, a long one without copying."""
+        cdef IdBuffer buffer
+        cdef uint32_t[::1] view
+        if self.out.n <= KEPT_IDS:
+            ids = np.empty(self.out.n, np.uint32)
+            if self.out.n:
+                view = ids
+                memcpy(&view[0], self.out.ids, self.out.n * sizeof(uint32_t))
+            return ids
+        buffer = IdBuffer()
+        buffer.take(&self.out)
+        return np.frombuffer(buffer, np.uint32)
+
+
+cdef class Encoder:
+    """Encodes by a list of merges; immutable.
+
+    small_max: longest chunk that is merged in small arrays; it changes nothing but the speed.
+    """
+    cdef MergeList merges
+    cdef int64_t small_max
+
+    def __cinit__(self, MergeList merges not None, int64_t small_max=BPE_SMALL_MAX):
+        if not 0 <= small_max <= BPE_SMALL_MAX:
+            raise ParameterError(f"small_max must be 0 to {BPE_SMALL_MAX}, not {small_max}")
+        self.merges = merges
+        self.small_max = small_max
+
+    def encode_spans(
+        self,
+        Scratch scratch not None,
+        const uint8_t[::1] data not None,   # IN
+        spans,                              # IN  int64 (n, 4): see special.pyx; None: all of data is one text
+        SplitTable table=None,              # None: a span of text is one chunk, unless `ends` are given
+        ends=None,                          # IN  int64: ends of all chunks, instead of a table
+    ):
+        """The ids of the spans, uint32, and where each span's start, int64 (n + 1)."""
+        rows = check_spans(spans, data.shape[0])
+        cdef const int64_t[:, ::1] span_view = rows
+        cdef const int64_t[::1] given
+        offsets = np.empty(rows.shape[0] + 1, np.int64)
+        cdef int64_t[::1] offset_view = offsets
+        cdef Job job
+        job.table = &self.merges.table
+        job.small_max = self.small_max
+        job.cache = &scratch.cache
+        job.bpe = &scratch.bpe
+        job.out = &scratch.out
+        job.data = &data[0] if data.shape[0] else NULL
+        job.n_data = data.shape[0]
+        job.ends = scratch.ends
+        job.chunks = Chunks(NULL, NULL, 0)
+        if table is not None:
+            job.chunks.dfa = &table.dfa
+        if ends is not None:
+            if table is not None:
+                raise ParameterError("give a table or ends, not both")
+            given = ends
+            _check_given(
+                &span_view[0, 0] if span_view.shape[0] else NULL, span_view.shape[0],
+                &given[0] if given.shape[0] else NULL, given.shape[0],
+            )
+            # Without a single end there is no text either: any address but NULL says that ends are given.
+            job.chunks.given = &given[0] if given.shape[0] else &offset_view[0]
+            job.chunks.n_given = given.shape[0]
+        scratch._take(self)
+        try:
+            with nogil:
+                _encode(&job, &span_view[0, 0] if span_view.shape[0] else NULL, span_view.shape[0], &offset_view[0])
+            ids = scratch._take_ids()
+        finally:
+            scratch.busy = False
+        return ids, offsets
+
+
+cdef struct Job:
+    const MergeTable* table
+    int64_t small_max
+    ChunkCache* cache
+    BpeScratch* bpe
+    IdList* out
+    const uint8_t* data
+    int64_t n_data
+    int64_t* ends
+    Chunks chunks
+
+
+cdef int _encode(Job* job, const int64_t* spans, int64_t n_spans, int64_t* offsets) except -1 nogil:
+    cdef int64_t s, at, n, total = 0
+    cdef const int64_t* span
+    for s in range(n_spans):
+        total += spans[4 * s + 1] - spans[4 * s]
+    # A guess that text seldom exceeds; what is not used is never touched.
+    idlist_reserve(job.out, total // 3 + n_spans + SLACK)
+    offsets[0] = 0
+    for s in range(n_spans):
+        span = spans + 4 * s
+        if span[3] >= 0:
+            idlist_reserve(job.out, 1)
+            job.out.ids[job.out.n] = <uint32_t>span[3]
+            job.out.n += 1
+        at = span[0] if span[3] < 0 else span[1]
+        while at < span[1]:
+            n = chunks_fill(&job.chunks, job.data, at, span[1], span[2], job.ends, ENDS)
+            _encode_chunks(job, at, n)
+            at = job.ends[n - 1]
+        offsets[s + 1] = job.out.n
+    return 0
+
+
+cdef int _encode_chunks(Job* job, int64_t start, int64_t n) except -1 nogil:
+    """The chunks that end at job.ends[:n], the first of which starts at `start`."""
+    cdef Packed keys[GROUP]
+    cdef uint64_t hashes[GROUP]
+    cdef int64_t first = 0, k, stop, group, length, found, n_out
+    cdef const int64_t* ends = job.ends
+    cdef const uint8_t* data = job.data
+    cdef uint32_t* out
+    idlist_reserve(job.out, ends[n - 1] - start + SLACK)
+    out = job.out.ids
+    n_out = job.out.n
+    while first < n:
+        group = min(<int64_t>GROUP, n - first)
+        stop = start
+        for k in range(group):
+            length = ends[first + k] - stop
+            if length <= PACKED_MAX:
+                keys[k] = packed_load(data + stop, length, job.n_data - stop)
+                hashes[k] = packed_hash(keys[k])
+                fastbpe_prefetch(narrow_set(job.cache, hashes[k]))
+            stop = ends[first + k]
+        for k in range(group):
+            length = ends[first + k] - start
+            if length <= PACKED_MAX:
+                found = narrow_get(narrow_set(job.cache, hashes[k]), keys[k], out + n_out)
+                if found == 0:
+                    found = _encode_short(job, keys[k], data + start, length, out + n_out)
+            else:
+                found = _encode_wide(job, data + start, length, out + n_out)
+            n_out += found
+            start = ends[first + k]
+        first += group
+    job.out.n = n_out
+    return 0
+
+
+cdef int64_t _encode_short(Job* job, Packed key, const uint8_t* text, int64_t length, uint32_t* out) except -1 nogil:
+    """A chunk of at most PACKED_MAX bytes that no narrow slot holds."""
+    cdef WideKey wide
+    cdef WideSlot* slot
+    cdef int64_t n
+    wide.head = key
+    wide.tail = Packed(0, 0)
+    slot = wide_slot(job.cache, wide_hash(&wide))
+    n = wide_get(slot, &wide, out)
+    if n == 0:
+        n = _merge(job, text, length, out)
+        if n <= NARROW_IDS:
+            narrow_put(job.cache, key, out, n)
+        elif n <= WIDE_IDS:
+            wide_put(job.cache, &wide, out, n)
+    return n
+
+
+cdef int64_t _encode_wide(Job* job, const uint8_t* text, int64_t length, uint32_t* out) except -1 nogil:
+    """A chunk of more than PACKED_MAX bytes."""
+    cdef WideKey key
+    cdef int64_t n
+    if length > WIDE_BYTES:
+        return _merge(job, text, length, out)
+    key = wide_load(text, length, job.data + job.n_data - text)
+    n = wide_get(wide_slot(job.cache, wide_hash(&key)), &key, out)
+    if n == 0:
+        n = _merge(job, text, length, out)
+        if n <= WIDE_IDS:
+            wide_put(job.cache, &key, out, n)
+    return n
+
+
+cdef int64_t _merge(Job* job, const uint8_t* text, int64_t length, uint32_t* out) except -1 nogil:
+    if length <= job.small_max:
+        return bpe_small(job.table, text, length, out)
+    return bpe_long(job.table, job.bpe, text, length, out)
+
+
+cdef int _check_given(const int64_t* spans, int64_t n_spans, const int64_t* given, int64_t n_given) except -1:
+    """Ends must cut each span of text, and it alone, from its start to its stop."""
+    cdef int64_t s, last, i = 0
+    for s in range(n_spans):
+        if spans[4 * s + 3] >= 0:
+            continue
+        last = spans[4 * s]
+        while i < n_given and last < given[i] <= spans[4 * s + 1]:
+            last = given[i]
+            i += 1
+        if last != spans[4 * s + 1]:
+            raise ParameterError(f"the ends do not lead from {spans[4 * s]} to {spans[4 * s + 1]}, as span {s} does")
+    if i != n_given:
+        raise ParameterError(f"ends[{i}] belongs to no span")
+    return 0

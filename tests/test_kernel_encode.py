@@ -1,0 +1,126 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import encode_chunk, train
+
+from fastbpe.errors import ParameterError
+from fastbpe.kernels.encode import Encoder, Scratch
+from fastbpe.kernels.mergetable import MergeList
+
+BYTES = np.arange(256, dtype=np.uint32)
+CHUNKS = st.lists(st.text("aab\u00e9", min_size=1, max_size=45).map(str.encode), min_size=1, max_size=40)
+
+
+def encoder_of(merges, small_max=128, base=0):
+    rows = np.array([(left, right, 256 + k) for k, (left, right) in enumerate(merges)], np.int64).reshape(-1, 3)
+    return Encoder(MergeList(BYTES + np.uint32(base), rows + base), small_max)
+
+
+@st.composite
+def trained(draw):
+    counts = {chunk: draw(st.integers(1, 9)) for chunk in draw(CHUNKS)}
+    return [merge[:2] for merge in train(counts, draw(st.integers(0, 30)))[0]]
+
+
+@st.composite
+def invented(draw):
+    """Merges that no training gives: any two tokens that exist may merge, whatever the order of ranks."""
+    merges = []
+    for k in range(draw(st.integers(0, 12))):
+        token = st.sampled_from([97, 98, 0xC3, *range(256, 256 + k)])
+        pair = draw(st.tuples(token, token))
+        if pair not in merges:
+            merges.append(pair)
+    # A pair may now name a merge that a repeated one left out.
+    return [pair for k, pair in enumerate(merges) if max(pair) < 256 + k]
+
+
+@given(trained() | invented(), CHUNKS, st.sampled_from([0, 3, 128]), st.sampled_from([1, 1 << 20]), st.data())
+def test_equals_the_reference_cold_and_warm(merges, chunks, small_max, max_bytes, data):
+    base = data.draw(st.sampled_from([0, 7, 2**28, 2**32 - 1000]))
+    encoder, scratch = encoder_of(merges, small_max, base), Scratch(max_bytes)
+    expected = [id + base for chunk in chunks for id in encode_chunk(chunk, merges)]
+    text, ends = b"".join(chunks), np.cumsum([len(chunk) for chunk in chunks])
+    for _ in range(3):
+        ids, offsets = encoder.encode_spans(scratch, text, None, None, ends)
+        assert ids.tolist() == expected and ids.dtype == np.uint32
+        assert offsets.tolist() == [0, len(expected)]
+
+
+@given(trained(), st.lists(st.tuples(st.binary(max_size=5), st.sampled_from([-1, 300])), max_size=8))
+def test_spans_and_their_offsets(merges, parts):
+    merges = [pair for pair in merges if max(pair) < 300][:40]
+    rows, expected, offsets, at = [], [], [0], 0
+    for part, id in parts:
+        rows.append((at, at + len(part), at + len(part), id))
+        expected += [id] if id >= 0 else encode_chunk(part, merges)
+        offsets.append(len(expected))
+        at += len(part)
+    spans = np.array(rows, np.int64).reshape(-1, 4)
+    ids, found = encoder_of(merges).encode_spans(Scratch(), b"".join(part for part, _ in parts), spans)
+    assert ids.tolist() == expected and found.tolist() == offsets
+
+
+def test_more_distinct_chunks_than_the_cache_holds():
+    rng = np.random.default_rng(0)
+    chunks = [bytes(rng.integers(97, 100, n).tolist()) for n in rng.integers(1, 40, 3000)] * 2
+    merges = [merge[:2] for merge in train(dict.fromkeys(chunks[:200], 1), 40)[0]]
+    expected = [id for chunk in chunks for id in encode_chunk(chunk, merges)]
+    ends = np.cumsum([len(chunk) for chunk in chunks])
+    for max_bytes in (1, 1 << 14, 1 << 17, 1 << 24):
+        scratch = Scratch(max_bytes)
+        ids, _ = encoder_of(merges).encode_spans(scratch, b"".join(chunks), None, None, ends)
+        assert ids.tolist() == expected
+        assert scratch.n_bytes < max_bytes + 400_000
+
+
+@pytest.mark.parametrize(
+    "text", [b"a" * 100_000, b"ab" * 50_000, bytes(range(256)) * 400], ids=["run", "pairs", "bytes"]
+)
+@pytest.mark.parametrize("doublings", [0, 1, 9])
+def test_long_chunks(text, doublings):
+    merges = [(97, 97), (97, 98)] + [(256 + 2 * i + j, 256 + 2 * i + j) for i in range(doublings) for j in (0, 1)]
+    tokens = [bytes([byte]) for byte in range(256)]
+    for left, right in merges:
+        tokens.append(tokens[left] + tokens[right])
+    ids, _ = encoder_of(merges).encode_spans(Scratch(), text, None)
+    assert b"".join(tokens[id] for id in ids) == text
+    short = text[:500]
+    ids, _ = encoder_of(merges).encode_spans(Scratch(), short, None)
+    assert ids.tolist() == encode_chunk(short, merges)
+
+
+def test_long_outputs_are_handed_over_and_short_ones_copied():
+    encoder, scratch = encoder_of([(97, 98)]), Scratch()
+    long, _ = encoder.encode_spans(scratch, b"abc" * 100_000, None)
+    short, _ = encoder.encode_spans(scratch, b"abc", None)
+    again, _ = encoder.encode_spans(scratch, b"cab" * 100_000, None)
+    assert (
+        long.tolist() == [256, 99] * 100_000 and short.tolist() == [256, 99] and again.tolist() == [99, 256] * 100_000
+    )
+    assert long.flags.writeable and short.flags.writeable
+
+
+def test_a_scratch_forgets_the_encoder_it_served_before():
+    scratch = Scratch()
+    for merges, expected in (([(97, 98)], [256]), ([], [97, 98]), ([(97, 98)], [256])):
+        assert encoder_of(merges).encode_spans(scratch, b"ab", None)[0].tolist() == expected
+
+
+def test_nothing_to_encode():
+    for spans in (None, np.empty((0, 4), np.int64)):
+        ids, offsets = encoder_of([]).encode_spans(Scratch(), b"", spans, None, np.empty(0, np.int64))
+        assert len(ids) == 0 and offsets.tolist() == [0] * (2 if spans is None else 1)
+
+
+@pytest.mark.parametrize("ends", [[], [2], [4], [2, 2, 3], [3, 2], [0, 3], [3, 3], [-1, 3]])
+def test_ends_that_do_not_cut_the_text_are_refused(ends):
+    with pytest.raises(ParameterError):
+        encoder_of([]).encode_spans(Scratch(), b"abc", None, None, np.array(ends, np.int64))
+
+
+def test_a_bad_threshold_is_refused():
+    for small_max in (-1, 1000):
+        with pytest.raises(ParameterError, match="small_max"):
+            encoder_of([], small_max)

@@ -1,0 +1,20 @@
+import numpy as np
+import pytest
+
+from fastbpe.errors import ParameterError
+from fastbpe.kernels.idlist import IdBuffer
+
+
+def test_an_array_shows_the_list():
+    values = [*range(1000), 2**32 - 1]
+    ids = np.frombuffer(IdBuffer(values), np.uint32)
+    assert ids.tolist() == values
+    ids[0] = 7
+    assert ids[0] == 7 and ids.flags.writeable
+    assert memoryview(IdBuffer([1, 2])).tolist() == [1, 2]
+
+
+def test_what_is_no_id_is_refused():
+    for wrong in (-1, 2**32):
+        with pytest.raises(ParameterError):
+            IdBuffer([wrong])
