@@ -13,6 +13,8 @@ class Merger:
         max_token_length: int | None = None,
         tie_first: bool = False,
         *,
+        symbols: npt.NDArray[np.uint32] | None = None,
+        lengths: npt.NDArray[np.int64] | None = None,
         small: int = ...,
         max_bucket_bits: int = 20,
     ) -> None: ...

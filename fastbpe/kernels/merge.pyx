@@ -90,6 +90,7 @@ cdef struct Merging:
     uint32_t* touched_before
     uint32_t* touched_behind
     # parameters
+    int64_t n_initial  # ids that the words begin with; merge k gets the id n_initial + k
     int64_t n_merges
     int64_t min_frequency
     int64_t max_length
@@ -216,7 +217,7 @@ cdef void close_gaps(Merging* m) noexcept nogil:
             kept += 1
     m.n_words = kept
     m.n_cells = target
-    for source in range(256 + m.done):
+    for source in range(m.n_initial + m.done):
         m.width[source] = 1
 
 
@@ -347,7 +348,7 @@ cdef inline int make_hot(Merging* m, uint32_t left, uint32_t right, Neighbour* n
 cdef int merge(Merging* m, int64_t number) except -1 nogil:
     """One step: the pair becomes the next id everywhere."""
     cdef uint32_t left = <uint32_t>(m.pairs[number].key >> 32), right = <uint32_t>m.pairs[number].key
-    cdef uint32_t new_id = <uint32_t>(256 + m.done), symbol, other
+    cdef uint32_t new_id = <uint32_t>(m.n_initial + m.done), symbol, other
     cdef int64_t left_width = m.width[left], right_width = m.width[right], new_width = left_width + right_width
     cdef uint64_t* places = m.pairs[number].places
     cdef int64_t n = m.pairs[number].n, kept = 0, n_before = 0, n_behind = 0, merged = 0, first_new = m.n_pairs
@@ -471,9 +472,14 @@ cdef int run(Merging* m, int64_t until, int64_t work) except -1 nogil:
 
 
 cdef int load(
-    Merging* m, const uint8_t* data, const int64_t* starts, const int64_t* counts, const uint32_t* byte_ids
+    Merging* m,
+    const uint8_t* data,
+    const uint32_t* symbols,
+    const int64_t* starts,
+    const int64_t* counts,
+    const uint32_t* byte_ids,
 ) except -1 nogil:
-    """Lays out the words; words of one byte have no pair and are left out."""
+    """Lays out the words, from bytes or from ids; words of one token have no pair and are left out."""
     cdef PairMap distinct  # weight -> index in weights
     cdef int64_t word, i, cell = 1, kept = 0, n_weights = 0, capacity = 0
     cdef int64_t* grown
@@ -499,7 +505,7 @@ cdef int load(
             m.word_weight[kept] = <uint32_t>i
             kept += 1
             for i in range(starts[word], starts[word + 1]):
-                m.symbols[cell] = byte_ids[data[i]]
+                m.symbols[cell] = byte_ids[data[i]] if symbols == NULL else symbols[i]
                 cell += 1
             m.symbols[cell] = m.mark
             cell += 1
@@ -517,7 +523,12 @@ cdef class Merger:
     byte_ids: uint32 (256), a permutation: the id under which each byte takes part in ties. Merge k gets id 256 + k.
     n_merges: how many to learn at most; min_frequency: the smallest count that is merged, at least 1;
     max_token_length: bytes, or None; tie_first: ties go to the pair that occurs first, else to the smallest
-    (left, right). small and max_bucket_bits change the cost, never the result. Raises ValueError for arrays that contradict each other and MemoryError.
+    (left, right). small and max_bucket_bits change the cost, never the result.
+
+    symbols: uint32, instead of data and byte_ids, when the chunks are sequences of ids 0..len(lengths) - 1, with
+    lengths int64, the bytes of each id; merge k then gets the id len(lengths) + k.
+
+    Raises ValueError for arrays that contradict each other and MemoryError.
     """
 
     cdef Merging m
@@ -533,14 +544,29 @@ cdef class Merger:
         max_token_length=None,
         bint tie_first=False,
         *,
+        const uint32_t[::1] symbols=None,
+        const int64_t[::1] lengths=None,
         int64_t small=2**16,
         int max_bucket_bits=20,
     ):
-        cdef int64_t n = counts.shape[0], i, total = 0, n_ids
+        cdef int64_t n = counts.shape[0], n_symbols = data.shape[0], n_initial = 256, i, total = 0, n_ids
+        cdef const uint32_t* given = NULL
         cdef int failed
         if self.m.symbols != NULL:
             raise ValueError("a Merger is made once")
-        if starts.shape[0] != n + 1 or starts[0] != 0 or starts[n] != data.shape[0]:
+        if symbols is not None:
+            if lengths is None or data.shape[0]:
+                raise ValueError("symbols come with lengths and without data")
+            n_symbols, n_initial = symbols.shape[0], lengths.shape[0]
+            for i in range(n_symbols):
+                if symbols[i] >= n_initial:
+                    raise ValueError(f"symbols[{i}] is {symbols[i]}, but lengths has {n_initial} rows")
+            for i in range(n_initial):
+                if not 1 <= lengths[i] < 2**40:
+                    raise ValueError(f"lengths[{i}] is {lengths[i]}, not 1..2**40")
+            if n_symbols:
+                given = &symbols[0]
+        if starts.shape[0] != n + 1 or starts[0] != 0 or starts[n] != n_symbols:
             raise ValueError("starts must be n + 1 offsets from 0 to the length of data")
         for i in range(n):
             if starts[i + 1] < starts[i]:
@@ -552,13 +578,14 @@ cdef class Merger:
             total += counts[i] * (starts[i + 1] - starts[i])
         if sorted(byte_ids) != list(range(256)):
             raise ValueError("byte_ids must be a permutation of 0..255")
-        if not 0 <= n_merges <= 2**32 - 512:
-            raise ValueError(f"n_merges must be 0..2**32 - 512, not {n_merges}")
+        if not 0 <= n_merges <= 2**32 - 8 - n_initial:
+            raise ValueError(f"n_merges must be 0..{2**32 - 8 - n_initial}, not {n_merges}")
         if min_frequency < 1:
             raise ValueError(f"min_frequency must be at least 1, not {min_frequency}")
-        if data.shape[0] + n >= 2**40:
+        if n_symbols + n >= 2**40:
             raise ValueError("distinct chunks of 2**40 bytes or more")
-        n_ids = 256 + n_merges + 2
+        n_ids = n_initial + n_merges + 2
+        self.m.n_initial = n_initial
         self.m.n_words = n
         self.m.mark = <uint32_t>(n_ids - 2)
         self.m.n_merges = n_merges
@@ -570,9 +597,9 @@ cdef class Merger:
             raise ValueError(f"max_bucket_bits must be 1..40, not {max_bucket_bits}")
         self.m.small = small
         self.m.bucket_bits = min(12, max_bucket_bits)
-        while self.m.bucket_bits < max_bucket_bits and (<int64_t>4 << self.m.bucket_bits) < data.shape[0]:
+        while self.m.bucket_bits < max_bucket_bits and (<int64_t>4 << self.m.bucket_bits) < n_symbols:
             self.m.bucket_bits += 1
-        self.m.symbols = <uint32_t*>malloc(<size_t>(data.shape[0] + n + 2) * sizeof(uint32_t))
+        self.m.symbols = <uint32_t*>malloc(<size_t>(n_symbols + n + 2) * sizeof(uint32_t))
         self.m.word_weight = <uint32_t*>malloc(<size_t>(n + 1) * sizeof(uint32_t))
         self.m.width = <uint32_t*>malloc(<size_t>n_ids * sizeof(uint32_t))
         self.m.length = <int64_t*>malloc(<size_t>n_ids * sizeof(int64_t))
@@ -591,16 +618,18 @@ cdef class Merger:
             or self.m.touched_before == NULL or self.m.touched_behind == NULL
             or self.m.out_pairs == NULL or self.m.out_counts == NULL or self.m.out_tokens == NULL
         ):
-            raise MemoryError(f"merging {data.shape[0]} bytes of distinct chunks")
-        for i in range(256):
+            raise MemoryError(f"merging {n_symbols} symbols of distinct chunks")
+        for i in range(n_initial):
             self.m.width[i] = 1
-            self.m.length[i] = 1
+            self.m.length[i] = 1 if lengths is None else lengths[i]
         if n == 0:
             self.m.n_cells = 1
             self.m.symbols[0] = self.m.mark
             return
         with nogil:
-            failed = load(&self.m, &data[0] if data.shape[0] else NULL, &starts[0], &counts[0], &byte_ids[0])
+            failed = load(
+                &self.m, &data[0] if data.shape[0] else NULL, given, &starts[0], &counts[0], &byte_ids[0]
+            )
         if failed:
             raise ValueError(f"more than {WEIGHT_MASK} distinct counts")
 
