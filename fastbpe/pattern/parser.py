@@ -17,11 +17,11 @@ before every ``\\n`` too. Under ``i`` sets are closed under simple case folding,
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, cast
 
 from ..errors import PatternError
 from .ast import Alt, Atomic, Chars, Look, Node, Repeat, Seq, UnitSet
-from .properties import category, fold, named_property, white_space, word
+from .properties import digit, fold, named_property, white_space, word
 from .unitset import ALL, EMPTY, complement, from_ranges, intersection, of, union
 
 MAX_DEPTH = 100
@@ -66,12 +66,12 @@ def parse(pattern: str) -> Node:
     Raises Unsupported (with the construct and its offset) for what only another engine knows, PatternError with the
     place for everything else that cannot be read.
     """
-    return _Parser(pattern, foreign=False).run()
+    return Parser(pattern, foreign=False).run()
 
 
 def parse_foreign(pattern: str) -> "Node | Foreign":
     """Like parse, but what only the ``regex`` module can run becomes Foreign nodes instead of Unsupported."""
-    return _Parser(pattern, foreign=True).run()
+    return Parser(pattern, foreign=True).run()
 
 
 def place(pattern: str, offset: int) -> str:
@@ -81,7 +81,9 @@ def place(pattern: str, offset: int) -> str:
     return f"at position {offset}:\n  {shown}\n  {' ' * (offset - first)}^"
 
 
-class _Parser:
+class Parser:
+    """Reads one pattern. run() gives what parse() describes."""
+
     def __init__(self, pattern: str, foreign: bool) -> None:
         self.text = pattern
         self.at = 0
@@ -110,6 +112,9 @@ class _Parser:
         if not self.foreign:
             self.unsupported(construct, offset, "only the regex module can run it", by_regex=True)
 
+    def seen(self, kind: str, start: int, flags: Flags, value: object = None) -> None:
+        """Told of what stands from start to here when it is read; for who respells a pattern."""
+
     def peek(self, length: int = 1) -> str:
         return self.text[self.at : self.at + length]
 
@@ -130,6 +135,7 @@ class _Parser:
             if not self.take(")"):
                 self.at = start
                 break
+            self.seen("flags", start, read)
             flags = read
         return flags
 
@@ -168,14 +174,16 @@ class _Parser:
     def repetition(self, flags: Flags) -> Node:
         start = self.at
         item = self.atom(flags)
+        counts_start = self.at
         counts = self.counts()
         if counts is None:
             return item
-        if isinstance(item, Foreign) and item.before.startswith(("(?=", "(?!", "(?<=", "(?<!", "\\A")):
+        if _takes_nothing(item):
             self.fail("a look-around cannot be repeated", start)
         mode = "lazy" if self.take("?") else "possessive" if self.take("+") else "greedy"
         if self.peek() and self.peek() in "?*+{":
             self.fail("two repetitions in a row; put the first into (?:..)", self.at)
+        self.seen("repetition", start, flags, (counts_start, Repeat(item, counts[0], counts[1], mode)))
         if isinstance(item, Look) or item == Seq(()):
             return (
                 item if counts[0] else Seq(())
@@ -215,16 +223,19 @@ class _Parser:
             return self.escape(flags)
         self.at += 1
         if c == ".":
+            self.seen("dot", start, flags)
             return Chars(ALL if flags.s else complement(_NEWLINE))
         if c == "$":
+            self.seen("end", start, flags)
             return Look(_NEWLINE if flags.m else EMPTY, at_end=True)
         if c == "^":
             self.only_regex("^", start)
             if flags.m:
-                return Foreign("(?<!", Chars(complement(_NEWLINE)), ")")  # type: ignore[return-value]
-            return Foreign("\\A", Seq(()), "")  # type: ignore[return-value]
+                return _foreign("(?<!", Chars(complement(_NEWLINE)), ")")
+            return _foreign("\\A", Seq(()), "")
         if c in "?*+{":
             self.fail(f"{c} repeats nothing; for the character itself write \\{c}", start)
+        self.seen("literal", start, flags, ord(c))
         return Chars(self.folded(of(ord(c)), flags))
 
     def group(self, flags: Flags) -> Node:
@@ -244,9 +255,10 @@ class _Parser:
         if self.peek(2) in ("<=", "<!"):
             self.only_regex("look-behind", start)
             self.at += 2
-            return Foreign(self.text[start : self.at], self.inside(flags, start), ")")  # type: ignore[return-value]
+            return _foreign(self.text[start : self.at], self.inside(flags, start), ")")
         if self.take("P<") or self.take("<"):
             name = self.name(">", start)
+            self.seen("name", start, flags)
             return self.captured(f"(?P<{name}>", flags, start)
         if self.take("P="):
             self.only_regex("a back-reference", start)
@@ -259,6 +271,7 @@ class _Parser:
             )
         if not self.take(":"):
             self.fail("this group is not closed", start)
+        self.seen("flags", start, read)
         return self.inside(read, start)
 
     def inside(self, flags: Flags, start: int) -> Node:
@@ -270,7 +283,7 @@ class _Parser:
 
     def captured(self, before: str, flags: Flags, start: int) -> Node:
         node = self.inside(flags, start)
-        return Foreign(before, node, ")") if self.foreign else node  # type: ignore[return-value]
+        return _foreign(before, node, ")") if self.foreign else node
 
     def name(self, closing: str, start: int) -> str:
         end = self.text.find(closing, self.at)
@@ -283,7 +296,7 @@ class _Parser:
     def reference(self, text: str, flags: Flags, start: int) -> Node:
         if flags.i:
             self.unsupported("a back-reference under (?i)", start)
-        return Foreign(text, Seq(()), "")  # type: ignore[return-value]
+        return _foreign(text, Seq(()), "")
 
     def look_ahead(self, flags: Flags, start: int) -> Node:
         negative = self.peek() == "!"
@@ -292,7 +305,7 @@ class _Parser:
         seen = _first_seen(item)
         if seen is None:
             self.only_regex("a look-ahead at more than one character", start)
-            return Foreign(self.text[start : start + 3], item, ")")  # type: ignore[return-value]
+            return _foreign(self.text[start : start + 3], item, ")")
         units, at_end = seen
         return Look(complement(units), not at_end) if negative else Look(units, at_end)
 
@@ -310,7 +323,7 @@ class _Parser:
         if c == "A":
             self.only_regex("\\A", start)
             self.at += 2
-            return Foreign("\\A", Seq(()), "")  # type: ignore[return-value]
+            return _foreign("\\A", Seq(()), "")
         if c in ("b", "B"):
             self.only_regex(f"\\{c}", start)
             self.at += 2
@@ -325,10 +338,10 @@ class _Parser:
             self.only_regex("a back-reference", start)
             self.at += 3
             return self.reference(f"(?P={self.name('>', start)})", flags, start)
-        found = self.escaped(flags)
+        found = self.escaped(flags, in_class=False)
         return Chars(self.folded(of(found), flags) if isinstance(found, int) else found)
 
-    def escaped(self, flags: Flags) -> int | UnitSet:
+    def escaped(self, flags: Flags, in_class: bool) -> int | UnitSet:
         """A code point, or the set of a class escape; what may stand in a class and outside."""
         start = self.at
         c = self.peek(2)[1:]
@@ -336,20 +349,22 @@ class _Parser:
         if not c:
             self.fail("a backslash at the end", start)
         if c in "sSdDwW":
-            digits = category("nd")
-            assert digits is not None
-            units = {"s": white_space, "d": lambda: digits, "w": word}[c.lower()]()
+            units = white_space() if c in "sS" else digit() if c in "dD" else word()
+            self.seen("class escape", start, flags, in_class)
             return units if c.islower() else complement(units)
         if c in "pP":
             return self.property(c == "P", flags, start)
         if c in _ESCAPES:
-            return _ESCAPES[c]
-        if c in _HEX_DIGITS:
-            return self.code_point(_HEX_DIGITS[c], start)
-        if c.isalnum():
+            value = _ESCAPES[c]
+        elif c in _HEX_DIGITS:
+            value = self.code_point(_HEX_DIGITS[c], start)
+        elif c.isalnum():
             remedy = {"Z": "write \\z for the end of the text", "0": "write \\x00"}.get(c, "")
             self.unsupported(f"\\{c}", start, remedy)
-        return ord(c)
+        else:
+            value = ord(c)
+        self.seen("literal in a class" if in_class else "literal", start, flags, value)
+        return value
 
     def code_point(self, digits: int, start: int) -> int:
         if self.take("{"):
@@ -380,8 +395,10 @@ class _Parser:
         units = named_property(positive)
         if units is None:
             self.fail(f"no general category and no script is called {positive!r}", start)
+        negated = negated != (positive != name)
+        self.seen("property", start, flags, (positive, negated))
         units = self.folded(units, flags)
-        return complement(units) if negated != (positive != name) else units
+        return complement(units) if negated else units
 
     def bracket(self, flags: Flags) -> UnitSet:
         start = self.at
@@ -409,6 +426,7 @@ class _Parser:
             else:
                 ranges.append((low, low))
         self.at += 1
+        self.seen("class", start, flags, negated)
         units = self.folded(union(from_ranges(ranges), *sets), flags)
         return complement(units) if negated else units
 
@@ -416,13 +434,14 @@ class _Parser:
         start = self.at
         c = self.peek()
         if c == "\\":
-            return self.escaped(flags)
+            return self.escaped(flags, in_class=True)
         if c == "[":
             kind = "a POSIX class" if self.peek(2) in ("[:", "[=", "[.") else "a class inside a class"
             self.unsupported(kind, start, "for the character itself write \\[")
         if self.peek(2) in ("&&", "||", "--", "~~"):
             self.unsupported(f"the class operation {c}{c}", start, f"for the characters themselves write \\{c}\\{c}")
         self.at += 1
+        self.seen("literal in a class", start, flags, ord(c))
         return ord(c)
 
 
@@ -446,10 +465,19 @@ def _first_seen(node: "Node | Foreign") -> tuple[UnitSet, bool] | None:
     return None
 
 
+def _foreign(before: str, item: Node, after: str) -> Node:
+    # Foreign stays out of Node, so that who takes what parse() gives need not think of it
+    return cast(Node, Foreign(before, item, after))
+
+
+def _takes_nothing(item: object) -> bool:
+    return isinstance(item, Foreign) and item.before.startswith(("(?=", "(?!", "(?<=", "(?<!", "\\A"))
+
+
 def _word_edge(edge: bool) -> Node:
     units = word()
-    before = Foreign("(?<=", Chars(units), ")")
-    not_before = Foreign("(?<!", Chars(units), ")")
+    before = _foreign("(?<=", Chars(units), ")")
+    not_before = _foreign("(?<!", Chars(units), ")")
     on, off = Look(units, at_end=False), Look(complement(units), at_end=True)
     first, second = (off, on) if edge else (on, off)
-    return Alt((Seq((before, first)), Seq((not_before, second))))  # type: ignore[arg-type]
+    return Alt((Seq((before, first)), Seq((not_before, second))))

@@ -75,6 +75,13 @@ def white_space() -> UnitSet:
     return _unpack(tables.WHITE_SPACE)
 
 
+def digit() -> UnitSet:
+    """``\\d``: Nd."""
+    found = category("nd")
+    assert found is not None
+    return found
+
+
 @cache
 def word() -> UnitSet:
     """``\\w`` of UTS #18: Alphabetic, marks, Nd, Pc and the two join controls, as in ``regex`` and Rust."""
@@ -124,7 +131,9 @@ def named_property(text: str) -> UnitSet | None:
 
 @cache
 def _orbits() -> tuple[tuple[int, ...], ...]:
-    found, members, start = [], [], 0
+    found: list[tuple[int, ...]] = []
+    members: list[int] = []
+    start = 0
     for gap in _numbers(tables.ORBITS):
         if not members:
             start += gap
