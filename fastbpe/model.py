@@ -34,7 +34,7 @@ class Model:
     """Where each token's bytes start in data, and the length of data."""
     merges: NDArray[np.int64]
     """(n, 3): ids of left, right and product, in the order of their ranks."""
-    counts: NDArray[np.int64] | None
+    counts: NDArray[np.int64] | None = None
     """What each merge's pair counted when it was learned; None when not known."""
     special_tokens: dict[str, int] = field(default_factory=dict)
     """Ids of the special tokens by name, ascending."""

@@ -504,6 +504,10 @@ class Tokenizer:
     def _checked_ids(self, ids: ArrayLike) -> NDArray[np.uint32]:
         """The ids as join_tokens takes them. Raises DataError for what cannot be an id."""
         array = np.asarray(ids)
+        if array.dtype.kind in "Of" and array.ndim == 1:  # integers of any size, or what is no id at all
+            for at, id in enumerate(ids):
+                if isinstance(id, int) and not 0 <= id < 2**32:
+                    raise DataError(f"id {id} at position {at} is not in the vocabulary")
         if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
             raise DataError(f"ids must be a flat sequence of integers, not {array.dtype} of {array.ndim} dimensions")
         if array.dtype != np.uint32:
