@@ -1,0 +1,1 @@
+"""Memory and layout of the merge loop; other kernels use it, Python has no name of it."""
