@@ -35,4 +35,6 @@ cdef int64_t chunks_fill(Chunks* chunks, const uint8_t* data, int64_t start, int
 
 cdef class SplitTable:
     cdef Dfa dfa
-    cdef readonly object transitions, ascii, pages, leaves
+    cdef readonly object transitions, ascii, pages, leaves, cuts
+    cdef const uint8_t[::1] cut_table
+    cdef int cut_width

@@ -6,6 +6,7 @@ class SplitTable:
     ascii: NDArray[np.uint8]
     pages: NDArray[np.uint16]
     leaves: NDArray[np.uint8]
+    cuts: NDArray[np.uint8]
     def __init__(
         self,
         transitions: NDArray[np.uint32],
@@ -14,6 +15,7 @@ class SplitTable:
         leaves: NDArray[np.uint8],
         invalid_class: int,
         end_class: int,
+        cuts: NDArray[np.uint8],
     ) -> None: ...
 
 def split_ends(
@@ -21,4 +23,7 @@ def split_ends(
     spans: NDArray[np.int64] | None,
     table: SplitTable | None,
 ) -> NDArray[np.int64]: ...
+def split_last_cut(
+    data: bytes | bytearray | memoryview | NDArray[np.uint8], start: int, stop: int, table: SplitTable
+) -> int: ...
 def check_spans(spans: NDArray[np.int64] | None, length: int) -> NDArray[np.int64]: ...

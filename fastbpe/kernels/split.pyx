@@ -13,20 +13,21 @@ import numpy as np
 cdef class SplitTable:
     """The tables of a compiled pattern; immutable.
 
-    transitions: uint32 (n_states, stride), ascii: uint8 (128,), pages: uint16 (17408,), leaves: uint8 (n, 64). Raises
-    ValueError where an array has another shape or type, or an index in it leaves its table.
+    transitions: uint32 (n_states, stride), ascii: uint8 (128,), pages: uint16 (17408,), leaves: uint8 (n, 64),
+    cuts: uint8 (n_classes,) * 2 or 3, see split_last_cut. Raises ValueError where an array has another shape or type,
+    or an index in it leaves its table.
     """
 
-    def __init__(self, transitions, ascii, pages, leaves, int invalid_class, int end_class):
+    def __init__(self, transitions, ascii, pages, leaves, int invalid_class, int end_class, cuts):
         arrays = []
         for array, dtype, ndim in ((transitions, np.uint32, 2), (ascii, np.uint8, 1),
-                                   (pages, np.uint16, 1), (leaves, np.uint8, 2)):
+                                   (pages, np.uint16, 1), (leaves, np.uint8, 2), (cuts, np.uint8, cuts.ndim)):
             if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != ndim:
                 raise ValueError(f"split tables: expected a {ndim}-dimensional array of {np.dtype(dtype).name}")
             array = np.array(array, order="C")
             array.flags.writeable = False
             arrays.append(array)
-        self.transitions, self.ascii, self.pages, self.leaves = arrays
+        self.transitions, self.ascii, self.pages, self.leaves, self.cuts = arrays
         n_states, stride = self.transitions.shape
         if n_states < 2 or n_states * stride > SPLIT_STATE:
             raise ValueError("split tables: too few or too many states")
@@ -38,10 +39,14 @@ cdef class SplitTable:
         states = self.transitions & np.uint32(SPLIT_STATE)
         if (states % stride).any() or int(states.max()) >= n_states * stride:
             raise ValueError("split tables: a transition out of range")
+        if self.cuts.ndim not in (2, 3) or set(self.cuts.shape) != {stride - 1} or end_class != stride - 1:
+            raise ValueError("split tables: cuts of another shape")
         cdef const uint32_t[:, ::1] transitions_view = self.transitions
         cdef const uint8_t[::1] ascii_view = self.ascii
         cdef const uint16_t[::1] pages_view = self.pages
         cdef const uint8_t[:, ::1] leaves_view = self.leaves
+        self.cut_table = self.cuts.reshape(-1)
+        self.cut_width = self.cuts.ndim
         self.dfa.transitions = &transitions_view[0, 0]
         self.dfa.ascii = &ascii_view[0]
         self.dfa.pages = &pages_view[0]
@@ -81,6 +86,53 @@ def split_ends(const uint8_t[::1] data, spans, SplitTable table):
             parts.append(buffer[:n].copy())
             at = buffer_view[n - 1]
     return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+
+def split_last_cut(const uint8_t[::1] data, int64_t start, int64_t stop, SplitTable table not None):
+    """The last place in (start, stop) where a chunk ends whatever came before `start`, by data[start:stop], or -1.
+
+    table.cuts proves it from a few units around the place (bit j - 1: a chunk ends after unit j of them). Only units
+    that are whole and valid count as seen, so neither a cut-off sequence at the end nor invalid bytes can deceive.
+    Raises ValueError unless 0 <= start <= stop <= len(data).
+    """
+    if not 0 <= start <= stop <= data.shape[0]:
+        raise ValueError("last cut: start and stop leave the data")
+    cdef int64_t found = -1
+    if start < stop:
+        with nogil:
+            found = last_cut(&table.dfa, &table.cut_table[0], table.cut_width, &data[0], start, stop)
+    return found
+
+
+cdef int64_t last_cut(const Dfa* dfa, const uint8_t* cuts, int width, const uint8_t* data, int64_t start,
+                      int64_t stop) noexcept nogil:
+    cdef int64_t behind = stop, at
+    cdef int64_t[3] place = [0, 0, 0]  # the ends of the units in view, the leftmost first
+    cdef uint32_t[3] units = [0, 0, 0]
+    cdef uint32_t unit, entry, n = dfa.end_class
+    cdef int seen = 0, j
+    while behind > start:
+        at = behind - 1
+        while at > start and behind - at < 4 and (data[at] & 0xC0) == 0x80:
+            at -= 1
+        if unit_at(dfa, data, at, behind, &unit) != behind - at or (behind - at == 1 and data[at] >= 0x80):
+            seen = 0
+            behind = at
+            continue
+        units[2] = units[1]
+        units[1] = units[0]
+        units[0] = unit
+        place[2] = place[1]
+        place[1] = place[0]
+        place[0] = behind
+        seen += 1
+        if seen >= width:
+            entry = cuts[units[0] * n + units[1]] if width == 2 else cuts[(units[0] * n + units[1]) * n + units[2]]
+            for j in range(width - 2, -1, -1):
+                if (entry >> j) & 1:
+                    return place[j]
+        behind = at
+    return -1
 
 
 def check_spans(spans, int64_t length):

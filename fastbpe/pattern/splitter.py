@@ -1,0 +1,142 @@
+"""Splitter: a pattern made ready to cut texts into chunks."""
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import PatternError
+from ..kernels.split import SplitTable, check_spans, split_ends, split_last_cut
+from ..text import utf8
+from .automaton import Automaton, NotCompilable, compile_pattern, kernel_tables
+from .named import NAMED
+from .parser import Unsupported, parse
+
+if TYPE_CHECKING:
+    from .regex_engine import RegexEngine
+
+UNMATCHED = ("refuse", "isolate")
+
+
+class Splitter:
+    """Cuts text into chunks as first-match alternation does, on Unicode 16 whatever engine runs.
+
+    pattern: a named pattern, the text of a regular expression, or None or "none" for one chunk per text.
+    unmatched: "refuse" raises PatternError for a pattern that can leave text unmatched, with the shortest such text;
+    "isolate" makes each maximal unmatched stretch a chunk.
+
+    .pattern: the text of the pattern, or None; .name: its name, or None; .table: the automaton for kernels, or None;
+    .note: why the slower engine runs, or None.
+    """
+
+    def __init__(self, pattern: str | None = "cl100k", unmatched: str = "refuse") -> None:
+        if unmatched not in UNMATCHED:
+            raise PatternError(f"unmatched={unmatched!r}: choose refuse or isolate")
+        self.unmatched = unmatched
+        self.name, self.pattern = _named(pattern)
+        self.note: str | None = None
+        self.table: SplitTable | None = None
+        self._regex: RegexEngine | None = None
+        if self.pattern is not None:
+            compiled = _compiled(self.pattern, unmatched)
+            if isinstance(compiled, SplitTable):
+                self.table = compiled
+            else:
+                self._regex, self.note = compiled
+
+    @property
+    def engine(self) -> str:
+        """What finds the chunks: "dfa" (kernels, by .table), "regex" (.span_ends) or "none" (nothing to find)."""
+        return "regex" if self._regex is not None else "none" if self.table is None else "dfa"
+
+    def split(self, text: str) -> list[str]:
+        """The chunks of a text. Lone surrogates become U+FFFD."""
+        data = utf8(text)
+        ends = self.ends(data).tolist()
+        return [data[start:end].decode() for start, end in zip([0, *ends], ends, strict=False)]
+
+    def ends(self, data: bytes | NDArray[np.uint8]) -> NDArray[np.int64]:
+        """The end of each chunk of one text, in bytes (int64, ascending)."""
+        if self._regex is not None:
+            return self._regex.ends(data)
+        return split_ends(data, None, self.table)
+
+    def span_ends(self, data: bytes | NDArray[np.uint8], spans: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """The ends of the chunks of all text spans for kernels that cannot find them, or None when they can."""
+        if self._regex is None:
+            return None
+        view = memoryview(data).cast("B")
+        found = [np.empty(0, np.int64)]
+        for start, stop, text_end, special in check_spans(spans, len(view)).tolist():
+            if special < 0:
+                ends = self._regex.ends(view[start:text_end]) + start
+                found.append(ends[ends <= stop])
+        return np.concatenate(found)
+
+    def last_cut(self, data: bytes | NDArray[np.uint8], start: int, stop: int) -> int:
+        """The last place in (start, stop) where a chunk is sure to end whatever came before `start`, or -1.
+
+        It is proved from the automaton by data[start:stop] alone, from at most `cut_window` bytes on either side.
+        """
+        return -1 if self.table is None else split_last_cut(data, start, stop, self.table)
+
+    @property
+    def cut_window(self) -> int:
+        """How many bytes before and behind a cut last_cut looks at, at most."""
+        return 0 if self.table is None else 4 * (self.table.cuts.ndim - 1)
+
+
+def _named(pattern: str | None) -> tuple[str | None, str | None]:
+    """(name, text) of what a user gives as pattern."""
+    if pattern is None:
+        return "none", None
+    if not isinstance(pattern, str):
+        raise PatternError(f"a pattern is a name or the text of a regular expression, not {type(pattern).__name__}")
+    if pattern in NAMED:
+        return pattern, NAMED[pattern]
+    if re.fullmatch(r"[A-Za-z0-9_-]*", pattern):
+        raise PatternError(
+            f"no pattern is called {pattern!r}; the names are {', '.join(NAMED)} "
+            "(to have it read as a regular expression, put it into a group)"
+        )
+    return next((name for name, text in NAMED.items() if text == pattern), None), pattern
+
+
+@lru_cache(maxsize=64)
+def _compiled(text: str, unmatched: str) -> "SplitTable | tuple[RegexEngine, str]":
+    try:
+        automaton = compile_pattern(parse(text))
+    except NotCompilable as obstacle:
+        reason = str(obstacle)
+    except Unsupported as obstacle:
+        if not obstacle.by_regex:
+            raise
+        reason = obstacle.construct
+    else:
+        _check(automaton, unmatched)
+        return SplitTable(*kernel_tables(automaton))
+    from .regex_engine import RegexEngine  # loads the regex module, which few patterns need
+
+    note = f"the pattern runs in the regex module, tens of times slower and on one thread per document, for {reason}"
+    return RegexEngine(text, unmatched), note
+
+
+def _check(automaton: Automaton, unmatched: str) -> None:
+    if automaton.empty is not None:
+        raise PatternError(f"the pattern can match the empty text, for example in {_shown(automaton.empty)}")
+    if automaton.barren:
+        raise PatternError("the pattern matches no text at all")
+    if automaton.unmatched is not None and unmatched == "refuse":
+        raise PatternError(
+            f"the pattern leaves text unmatched, for example at the beginning of {_shown(automaton.unmatched)}; "
+            "add a last branch for it, or ask for unmatched='isolate'"
+        )
+
+
+def _shown(text: bytes) -> str:
+    try:
+        return repr(text.decode())
+    except UnicodeDecodeError:
+        return repr(text)
