@@ -5,7 +5,6 @@ from pattern_strategies import texts, whole_patterns
 
 from fastbpe.errors import PatternError
 from fastbpe.pattern.named import NAMED
-from fastbpe.pattern.parser import parse
 from fastbpe.pattern.regex_engine import RegexEngine
 from fastbpe.pattern.spelling import fancy_regex, oniguruma
 
@@ -33,7 +32,7 @@ def test_cl100k_for_oniguruma():
         ("a++b*+c?+", "a++b*+c?+", "a++b*+c?+"),
         ("a{2}?", "a{2}", "a{2}"),
         ("a{1,2}?", "a{1,2}?", "a{1,2}?"),
-        ("a{,3}+b{,2}", "(?>a{0,3})b{0,2}", "a{0,3}+b{0,2}"),
+        ("a{,3}+b{,2}c", "(?>a{0,3})b{0,2}c", "a{0,3}+b{0,2}c"),
         ("a$|b\\z", r"a\z|b\z", r"a$|b\z"),
         ("(?m)a$", r"a(?=\n|\z)", "(?m)a$"),
         ("(?s).(?-s:.)", r"[\s\S](?:.)", "(?s).(?-s:.)"),
@@ -49,9 +48,6 @@ def test_cl100k_for_oniguruma():
 def test_changes(pattern, onig, fancy):
     assert oniguruma(pattern).text == onig
     assert fancy_regex(pattern).text == fancy
-    again = onig.replace("(?=\\n|\\z)", "(?m:$)")
-    if r"[[" not in again:  # a class in a class is Oniguruma's only
-        parse(again)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +60,10 @@ def test_changes(pattern, onig, fancy):
         (r"(?i:\p{Lu})", r"\\p\{Lu\}"),
         (r"\p{Age=14.0}", "Age"),
         ("(?:$)*a", "takes no text"),
+        ("(?:a|$){2}b", "takes no text"),
+        ("(?:a|b?){2,}c", "may be empty"),
+        ("a*", "without taking a character"),
+        ("a|$", "without taking a character"),
         ("(?<=a)b", "look-behind"),
     ],
 )
@@ -112,4 +112,8 @@ def chunks_of_tiktoken(tiktoken, spelled: str, text: str) -> list[int]:
     tokens = [bytes([b]) for b in range(256)] + sorted(part for part in parts if len(part) > 1)
     ranks = {token: rank for rank, token in enumerate(tokens)}
     encoding = tiktoken.Encoding("x", pat_str=spelled, mergeable_ranks=ranks, special_tokens={})
-    return [len(tokens[rank]) for rank in encoding.encode_ordinary(text)]
+    try:
+        return [len(tokens[rank]) for rank in encoding.encode_ordinary(text)]
+    except BaseException as panic:
+        assume("BacktrackLimitExceeded" not in str(panic))
+        raise

@@ -7,7 +7,7 @@ that an engine reads alike comes out unchanged. Engines: Oniguruma (Hugging Face
 
 from typing import NamedTuple
 
-from .ast import Look, Repeat, Seq
+from .ast import Alt, Atomic, Look, Node, Repeat, Seq
 from .parser import Flags, Parser, Unsupported
 from .properties import _LONG_NAMES, category, fold, named_property
 
@@ -50,7 +50,9 @@ class _ForFancyRegex(Parser):
         self.changes: list[tuple[int, int, str]] = []
 
     def spelled(self) -> str:
-        self.run()
+        if _may_be_empty(self.run()):
+            # harmless here, where a match never starts at the end of the text; tiktoken panics on it
+            raise _NoSpelling("it can match without taking a character")
         out, at = [], 0
         for start, stop, text in sorted(self.changes, key=lambda change: change[:2]):
             out += [self.text[at:start], text]
@@ -87,8 +89,10 @@ class _ForFancyRegex(Parser):
             self.change(start, c if c.isprintable() else f"\\x{{{value:X}}}")
 
     def repeated(self, start: int, counts: int, repeat: Repeat) -> None:
-        if isinstance(repeat.item, Look) or repeat.item == Seq(()):
+        if _has_bare_look(repeat.item):
             raise _NoSpelling("it repeats something that takes no text")
+        if repeat.max != 1 and _may_be_empty(repeat.item):
+            raise _NoSpelling("it repeats what may be empty, and engines stop at an empty round differently")
         if self.text[counts] != "{":
             return
         if repeat.min == repeat.max and repeat.mode == "lazy":
@@ -162,6 +166,30 @@ class _ForOniguruma(_ForFancyRegex):
         if spelled.startswith("Age="):
             raise _NoSpelling(f"Oniguruma has no \\p{{{spelled}}}")
         return spelled
+
+
+def _may_be_empty(node: Node) -> bool:
+    """Whether the node can match the empty text, as far as its shape tells."""
+    if isinstance(node, Seq):
+        return all(_may_be_empty(item) for item in node.items)
+    if isinstance(node, Alt):
+        return any(_may_be_empty(item) for item in node.items)
+    if isinstance(node, Repeat):
+        return node.min == 0 or _may_be_empty(node.item)
+    if isinstance(node, Atomic):
+        return _may_be_empty(node.item)
+    return isinstance(node, Look)
+
+
+def _has_bare_look(node: Node) -> bool:
+    """Whether nothing but a look-around may stand for the node, which Oniguruma refuses to repeat."""
+    if isinstance(node, Alt):
+        return any(_has_bare_look(item) for item in node.items)
+    if isinstance(node, Seq):
+        return all(isinstance(item, Look) or _has_bare_look(item) for item in node.items)
+    if isinstance(node, Atomic | Repeat):
+        return _has_bare_look(node.item)
+    return isinstance(node, Look)
 
 
 def _spell(pattern: str, engine: type[_ForFancyRegex]) -> Spelling:
