@@ -17,8 +17,11 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     path = Path(path)
     if path.exists() and not path.is_file():
-        with path.open("wb") as file:
-            yield file
+        try:
+            with path.open("wb") as file:
+                yield file
+        except OSError as error:
+            raise _named(error, path) from None
         return
     try:
         descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
@@ -33,17 +36,22 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException as error:
-        if isinstance(error, OSError) and error.errno is not None and error.filename in (None, temporary):
-            error.filename, error.filename2 = str(path), None  # a full disk, say
         with contextlib.suppress(OSError):
             os.unlink(temporary)
-        raise
+        raise _named(error, path, temporary) from None
     with contextlib.suppress(OSError):  # some file systems cannot sync a folder
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _named(error: BaseException, path: Path, temporary: str | None = None) -> BaseException:
+    """An OSError that speaks of no file (a full disk), or of the temporary name, is made to speak of `path`."""
+    if isinstance(error, OSError) and error.errno is not None and error.filename in (None, temporary):
+        return OSError(error.errno, error.strerror, str(path))
+    return error
 
 
 def _mode(path: Path) -> int:

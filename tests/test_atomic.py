@@ -43,3 +43,9 @@ def test_devices_are_written_to_as_they_are():
     with atomic_write("/dev/null") as file:
         file.write(b"gone")
     assert Path("/dev/null").is_char_device()
+
+
+def test_a_device_that_is_full_is_named():
+    with pytest.raises(OSError, match="No space") as caught, atomic_write("/dev/full") as file:
+        file.write(b"x" * 100_000)
+    assert caught.value.filename == "/dev/full"

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from fastbpe.cli.options import check_inputs, check_output, special_names, told_invalid, unescape
-from fastbpe.counts import CorpusTotals
 from fastbpe.errors import ParameterError
 
 
@@ -45,6 +44,4 @@ def test_inputs_are_named() -> None:
 
 
 def test_invalid_bytes_are_told() -> None:
-    assert told_invalid(CorpusTotals(2, 10, 1234, "a.txt, byte 7")) == (
-        "1,234 bytes are not UTF-8, the first at a.txt, byte 7"
-    )
+    assert told_invalid(1234, "a.txt, byte 7") == "1,234 bytes are not UTF-8, the first at a.txt, byte 7"

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -118,3 +119,26 @@ def test_system_messages() -> None:
     assert system_message(OSError(errno.ENOSPC, "No space left on device")).startswith("no space left on device; free")
     assert system_message(OSError("odd")) == "odd"
     assert system_message(OSError(1, "Operation not permitted", b"\xff")).startswith("\udcff: operation")
+
+
+@pytest.mark.parametrize("command", ["train", "count", "encode"])
+def test_an_interruption_leaves_nothing_half_written(tokenizer: Path, command: str) -> None:
+    place = tokenizer.parent
+    arguments = {
+        "train": ["-", "-o", "new.json", "--vocab-size", "300"],
+        "count": ["-", "-o", "new.npz"],
+        "encode": ["tok.json", "-", "-o", "shards"],
+    }[command]
+    with subprocess.Popen(
+        [sys.executable, "-m", "fastbpe", command, *arguments, "--progress", "json"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=place,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+    ) as child:
+        assert child.stderr is not None
+        assert b'"phase"' in child.stderr.readline()  # it is at work, waiting for text that never comes
+        child.send_signal(signal.SIGINT)
+        assert child.wait() == 130
+        assert child.stderr.read() == b"fastbpe: interrupted\n"
+    assert [path.name for path in place.iterdir()] == ["tok.json"]

@@ -46,6 +46,14 @@ def test_lines_are_plain_and_one_a_phase_when_it_is_quick() -> None:
     assert lines[1].startswith("merge: 100 merges")
 
 
+@pytest.mark.parametrize("style", ["json", "none"])
+def test_what_is_finished_is_kept(style: str) -> None:
+    progress = progress_on(io.StringIO(), style)
+    run(progress)
+    assert [event.phase for event in progress.finished] == ["count", "merge"]
+    assert progress.finished[0].facts["chunks"] == 1234
+
+
 def test_a_callback_gets_events() -> None:
     events: list[Event] = []
     run(as_progress(events.append))

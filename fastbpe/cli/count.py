@@ -46,7 +46,7 @@ def count(
     counts.save(output)
     corpus = counts.corpus
     if corpus.invalid_bytes:
-        print(f"fastbpe: {options.told_invalid(corpus)}", file=sys.stderr)
+        print(f"fastbpe: {options.told_invalid(corpus.invalid_bytes, corpus.first_invalid)}", file=sys.stderr)
     facts = {
         "counts": str(output),
         "documents": corpus.documents,

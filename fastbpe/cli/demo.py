@@ -15,7 +15,7 @@ from fastbpe.cli import options
 from fastbpe.errors import ParameterError
 
 if TYPE_CHECKING:
-    from fastbpe.pipeline.progress import Display, Event
+    from fastbpe.pipeline.progress import Event
     from fastbpe.tokenizer import Tokenizer
 
 MARK = "DEMO"
@@ -36,15 +36,14 @@ def demo(
     """Train on the running Python's standard library, encode it to shards, verify that every byte comes back."""
     from fastbpe.corpus.sources import files
     from fastbpe.pipeline.encode import encode_dataset
-    from fastbpe.pipeline.progress import Progress, display_on
+    from fastbpe.pipeline.progress import progress_on
     from fastbpe.pipeline.train import train
     from fastbpe.pipeline.verify import verify_dataset
 
     make_room(directory)
     source = files(*library_patterns())
     tokenizer_file, shards = directory / "tok.json", directory / "shards"
-    recorder = Recorder(display_on(sys.stderr, progress))
-    with Progress(recorder) as display:
+    with progress_on(style=progress) as display:
         started = time.perf_counter()
         tokenizer = train(source, vocab_size, special_tokens=[END], eos_token=END, threads=threads, progress=display)
         tokenizer.save(tokenizer_file)
@@ -53,7 +52,7 @@ def demo(
         seconds = time.perf_counter() - started
     n_files = sum(read["files"] for read in manifest.sources)
     print(f"Python {sys.version.split()[0]}'s standard library: {n_files:,} files, {manifest.bytes / 1e6:.1f} MB\n")
-    print(table(recorder.finished, seconds))
+    print(table(display.finished, seconds))
     print(f"\n{manifest.bytes / manifest.tokens:.2f} bytes per token; every byte came back from the shards.")
     print(f"\nshlex.quote, token by token:\n\n{sample(tokenizer)}\n")
     print(f"The tokenizer is {tokenizer_file}, the shards are in {shards}. Go on with:")
@@ -77,32 +76,6 @@ def make_room(directory: Path) -> None:
         shutil.rmtree(directory)
     directory.mkdir(parents=True)
     (directory / MARK).write_text("Made by fastbpe demo, which replaces this directory when it runs again.\n")
-
-
-class Recorder:
-    """Keeps the last event of each phase and passes all of them on."""
-
-    def __init__(self, display: "Display | None") -> None:
-        self.finished: list[Event] = []
-        self.interval = display.interval if display else float("inf")
-        self._display = display
-
-    def start(self, event: "Event") -> None:
-        if self._display:
-            self._display.start(event)
-
-    def update(self, event: "Event") -> None:
-        if self._display:
-            self._display.update(event)
-
-    def finish(self, event: "Event") -> None:
-        self.finished.append(event)
-        if self._display:
-            self._display.finish(event)
-
-    def close(self) -> None:
-        if self._display:
-            self._display.close()
 
 
 def table(events: "list[Event]", seconds: float) -> str:

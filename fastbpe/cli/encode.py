@@ -42,8 +42,6 @@ def encode(
 
     source = text_source(inputs, separator, lines)
     loaded = load(tokenizer)
-    if eos is None:
-        print("fastbpe: no --eos, so the tokens themselves do not show where documents end", file=sys.stderr)
     with progress_on(style=progress) as display:
         manifest = encode_dataset(
             loaded,
@@ -60,6 +58,8 @@ def encode(
             threads=threads,
             progress=display,
         )
+    if eos is None:
+        print("fastbpe: no --eos: only the index tells where documents end, the tokens do not", file=sys.stderr)
     for source_read in manifest.sources:
         for why, n in source_read["skipped"].items():
             print(f"fastbpe: {source_read['name']}: {n:,} skipped: {why}", file=sys.stderr)

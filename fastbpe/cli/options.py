@@ -2,14 +2,11 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 from fastbpe.errors import ParameterError
-
-if TYPE_CHECKING:
-    from fastbpe.counts import CorpusTotals
 
 
 def _no_option(_type: object, value: object) -> None:
@@ -82,8 +79,8 @@ def special_names(choice: str) -> str | tuple[str, ...]:
     return tuple(name for name in choice.split(",") if name)
 
 
-def told_invalid(corpus: "CorpusTotals") -> str:
-    return f"{corpus.invalid_bytes:,} bytes are not UTF-8, the first at {corpus.first_invalid}"
+def told_invalid(invalid_bytes: int, first_invalid: str | None) -> str:
+    return f"{invalid_bytes:,} bytes are not UTF-8, the first at {first_invalid}"
 
 
 def check_output(path: Path) -> None:

@@ -1,6 +1,7 @@
 """fastbpe train: text or chunk counts in, one tokenizer file out for each size asked for."""
 
 import json as json_module
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,6 +12,8 @@ from fastbpe.cli.source import counts_source, text_source
 from fastbpe.errors import ParameterError
 
 if TYPE_CHECKING:
+    from fastbpe.merging import Merges
+    from fastbpe.pipeline.progress import Progress
     from fastbpe.tokenizer import Tokenizer
 
 
@@ -44,7 +47,7 @@ def train(
     errors: options.Errors = "keep",
     threads: options.Threads = None,
     log: Annotated[
-        Path | None, Parameter(help="Also write the merges to this file: pair, token, count, tab-separated.")
+        Path | None, Parameter(help="Also write the merges to this file, one a line, tab-separated, with their counts.")
     ] = None,
     progress: options.ProgressStyle = "auto",
     json: options.Json = False,
@@ -52,6 +55,8 @@ def train(
     """Learn a tokenizer from text (pattern cl100k unless given), or from the .npz files of fastbpe count."""
     from fastbpe.pipeline.progress import progress_on
     from fastbpe.pipeline.train import train as run
+
+    parts: list[Merges] = []
 
     targets = outputs(output, sizes(vocab_size))
     for path in [*targets.values(), *([log] if log else [])]:
@@ -79,15 +84,17 @@ def train(
             tie_break=tie_break,
             threads=threads,
             progress=display,
+            on_merges=parts.append if log else None,
             **given,
         )
+    told_of_invalid_bytes(display)
     results = []
     for size, path in targets.items():
         smaller = tokenizer if size == max(targets) else tokenizer.truncate(size)
         smaller.save(path)
         results.append(result(smaller, path))
     if log:
-        write_log(tokenizer, log)
+        write_log(tokenizer, parts, log)
     print(json_module.dumps(results if len(results) > 1 else results[0]) if json else "\n".join(map(told, results)))
 
 
@@ -116,6 +123,33 @@ def result(tokenizer: "Tokenizer", path: Path) -> dict[str, Any]:
         "stop_reason": record.get("stop_reason"),
         "fingerprint": tokenizer.fingerprint,
     }
+
+
+def write_log(tokenizer: "Tokenizer", parts: "list[Merges]", path: Path) -> None:
+    """A line for each merge: its ids, its token in GPT-2's byte alphabet, the pair's count, tokens left after it."""
+    import numpy as np
+
+    from fastbpe.alphabet import to_characters
+    from fastbpe.atomic import atomic_write
+
+    ids = tokenizer.model.merges.tolist()
+    counts = np.concatenate([part.counts for part in parts]).tolist() if parts else []
+    left = np.concatenate([part.tokens_after for part in parts]).tolist() if parts else []
+    lines = ["id\tleft\tright\ttoken\tcount\ttokens_left\n"]
+    for (a, b, product), count, tokens in zip(ids, counts, left, strict=True):
+        token = to_characters(tokenizer.token_bytes(product))
+        lines.append(f"{product}\t{a}\t{b}\t{token}\t{count}\t{tokens}\n")
+    with atomic_write(path) as file:
+        file.write("".join(lines).encode())
+
+
+def told_of_invalid_bytes(progress: "Progress") -> None:
+    for event in progress.finished:
+        if event.facts.get("invalid_bytes"):
+            print(
+                f"fastbpe: {options.told_invalid(event.facts['invalid_bytes'], event.facts.get('first_invalid'))}",
+                file=sys.stderr,
+            )
 
 
 def told(facts: dict[str, Any]) -> str:

@@ -81,6 +81,7 @@ class Progress:
     """Keeps the figures of the phase that is running and hands them to a display, not more often than it asks for."""
 
     def __init__(self, display: Display | None = None) -> None:
+        self.finished: list[Event] = []  # the last event of each phase that is over
         self._display = display
         self._lock = threading.Lock()
         self._running = False
@@ -113,9 +114,12 @@ class Progress:
     def finish(self, **facts: Any) -> None:
         """Ends the phase with what it found out."""
         with self._lock:
-            if self._running and self._display:
-                self._display.finish(self._event(finished=True, facts=facts))
+            if not self._running:
+                return
             self._running = False
+            self.finished.append(self._event(finished=True, facts=facts))
+            if self._display:
+                self._display.finish(self.finished[-1])
 
     def close(self) -> None:
         if self._display:
@@ -236,20 +240,15 @@ def as_progress(value: ProgressLike) -> Progress:
 
 def progress_on(stream: TextIO | None = None, style: str = "auto") -> Progress:
     """A progress on a stream (standard error): `auto` (bars on a terminal, else lines), `json` or `none`."""
-    return Progress(display_on(stream, style))
-
-
-def display_on(stream: TextIO | None = None, style: str = "auto") -> Display | None:
-    """The display alone, for who wants to see the events too."""
     stream = stream or sys.stderr
     if style == "none":
-        return None
+        return Progress()
     if style == "json":
-        return JsonLines(stream)
+        return Progress(JsonLines(stream))
     if style != "auto":
         raise ValueError(f"progress style {style!r}: choose auto, json or none")
     on_terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
-    return Bars(stream) if on_terminal else Lines(stream)
+    return Progress(Bars(stream) if on_terminal else Lines(stream))
 
 
 def amount(n: int, unit: str) -> str:

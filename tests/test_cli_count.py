@@ -1,0 +1,47 @@
+"""fastbpe count."""
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_runner import Shell
+
+from fastbpe.counts import ChunkCounts
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_bytes(b"the cat, the dog<s>\n\xff the")
+    return path
+
+
+def test_a_file_of_counts(fastbpe_command: Shell, text: Path, tmp_path: Path) -> None:
+    out = tmp_path / "c.npz"
+    command = ("count", text, "-o", out, "--pattern", "gpt2", "--special", "<s>", "--progress", "none")
+    code, told, err = fastbpe_command(*command)
+    assert code == 0
+    counts = ChunkCounts.load(out)
+    assert dict(counts.items())[b" the"] == 2
+    assert counts.special_tokens == ("<s>",)
+    assert told.startswith(f"{out}: {len(counts)} distinct chunks, {counts.total} in all, of 1 documents (")
+    assert "1 bytes are not UTF-8" in err
+    assert "text.txt" in err
+
+
+def test_json(fastbpe_command: Shell, text: Path, tmp_path: Path) -> None:
+    out = tmp_path / "c.npz"
+    outcome = fastbpe_command("count", text, "-o", out, "--lines", "--json", "--progress", "none")
+    facts = json.loads(outcome.out)
+    assert facts["documents"] == 2
+    assert facts["bytes"] == text.stat().st_size
+    assert facts["invalid_bytes"] == 1
+    assert facts["distinct_chunks"] == len(ChunkCounts.load(out))
+
+
+def test_errors(fastbpe_command: Shell, text: Path, tmp_path: Path) -> None:
+    fastbpe_command("count", text, "-o", tmp_path / "c.json").failed(2, "c.json", "name the file .npz")
+    fastbpe_command("count", tmp_path / "none", "-o", tmp_path / "c.npz").failed(3, "none", "no such file")
+    strict = ("count", text, "-o", tmp_path / "c.npz", "--errors", "strict", "--progress", "none")
+    fastbpe_command(*strict).failed(3, "text.txt")
+    assert not (tmp_path / "c.npz").exists()

@@ -1,0 +1,140 @@
+"""fastbpe train, from files to tokenizer files."""
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_runner import Shell, process
+
+from fastbpe.tokenizer import Tokenizer
+
+TEXT = "low low lower lowest newest newest widest\n" * 20
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_text(TEXT)
+    return path
+
+
+def test_a_tokenizer_file(fastbpe_command: Shell, text: Path, tmp_path: Path) -> None:
+    out = tmp_path / "tok.json"
+    command = ("train", text, "-o", out, "--vocab-size", "270", "--pattern", "gpt2", "--special", "<|e|>")
+    code, told, err = fastbpe_command(*command, "--eos", "<|e|>")
+    assert code == 0, err
+    assert told == f"{out}: 270 ids, 13 merges, stopped by vocab_size\n"
+    tokenizer = Tokenizer.load(out)
+    assert tokenizer.vocab_size == 270
+    assert tokenizer.pattern_name == "gpt2"
+    assert tokenizer.special_tokens == {"<|e|>": 269}
+    assert tokenizer.eos_id == 269
+    assert tokenizer.decode(tokenizer.encode(TEXT)) == TEXT
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["text.txt", "tok.json"]
+
+
+def test_the_same_command_gives_the_same_bytes(text: Path, tmp_path: Path) -> None:
+    for name, threads in (("a.json", "1"), ("b.json", "4")):
+        result = process("train", text, "-o", name, "--vocab-size", "280", "--threads", threads, cwd=tmp_path)
+        assert result.code == 0, result
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+def test_json_and_progress_for_programs(fastbpe_command: Shell, text: Path, tmp_path: Path) -> None:
+    command = ("train", text, "-o", tmp_path / "tok.json", "--vocab-size", "9999", "--json", "--progress", "json")
+    code, out, err = fastbpe_command(*command)
+    assert code == 0
+    facts = json.loads(out)
+    assert facts["stop_reason"] == "min_frequency"
+    assert facts["vocab_size"] == 256 + facts["merges"]
+    events = [json.loads(line) for line in err.splitlines()]
+    assert [event["phase"] for event in events if event["finished"]] == ["count", "merge"]
+
+
+def test_several_sizes_from_one_training(fastbpe_command: Shell, text: Path, tmp_path: Path) -> None:
+    special = ("--special", "<s>", "--pattern", "gpt2")
+    command = ("train", text, "-o", tmp_path / "tok-{size}.json", "--vocab-size", "270,265,9999", *special)
+    assert fastbpe_command(*command).code == 0
+    for size in ("265", "270", "9999"):
+        alone = tmp_path / "alone.json"
+        assert fastbpe_command("train", text, "-o", alone, "--vocab-size", size, *special).code == 0
+        assert (tmp_path / f"tok-{size}.json").read_bytes() == alone.read_bytes()
+
+
+def test_chunk_counts_in_place_of_text(fastbpe_command: Shell, tmp_path: Path) -> None:
+    for name, text in (("a", TEXT), ("b", TEXT.upper())):
+        (tmp_path / f"{name}.txt").write_text(text)
+        code = fastbpe_command("count", tmp_path / f"{name}.txt", "-o", tmp_path / f"{name}.npz", "--pattern", "gpt2")
+        assert code.code == 0
+    from_counts, from_text = tmp_path / "counts.json", tmp_path / "text.json"
+    names = [tmp_path / name for name in ("a.npz", "b.npz")]
+    assert fastbpe_command("train", *names, "-o", from_counts, "--vocab-size", "290").code == 0
+    names = [tmp_path / name for name in ("a.txt", "b.txt")]
+    options = ("--vocab-size", "290", "--pattern", "gpt2")
+    assert fastbpe_command("train", *names, "-o", from_text, *options).code == 0
+    assert Tokenizer.load(from_counts) == Tokenizer.load(from_text)
+    fastbpe_command("train", tmp_path / "a.npz", "-o", from_counts, *options[:2], "--pattern", "cl100k").failed(2)
+
+
+def test_documents_and_standard_input(tmp_path: Path) -> None:
+    arguments = ("train", "-", "-o", tmp_path / "tok.json", "--vocab-size", "259", "--pattern", "none")
+    result = process(*arguments, "--separator", "\\n--\\n", stdin=b"ab\n--\nab\n--\nab\n")
+    assert result.code == 0, result
+    assert Tokenizer.load(tmp_path / "tok.json").token_bytes(256) == b"ab"
+
+
+def test_the_log_of_merges(fastbpe_command: Shell, text: Path, tmp_path: Path) -> None:
+    log = tmp_path / "merges.tsv"
+    command = ("train", text, "-o", tmp_path / "tok.json", "--vocab-size", "262", "--log", log)
+    assert fastbpe_command(*command).code == 0
+    lines = [line.split("\t") for line in log.read_text().splitlines()]
+    assert lines[0][:4] == ["id", "left", "right", "token"]
+    assert len(lines) == 7
+    assert [int(line[0]) for line in lines[1:]] == list(range(256, 262))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["text.txt", "-o", "tok.json", "--vocab-size", "256", "--special", "x"], 2, ["257"]),
+        (["text.txt", "-o", "tok.json", "--vocab-size", "big"], 2, ["--vocab-size 'big'", "number"]),
+        (["text.txt", "-o", "tok.json", "--vocab-size", "300", "--pattern", "gpt5"], 2, ["gpt5", "gpt2", "cl100k"]),
+        (["text.txt", "-o", "tok.json", "--vocab-size", "300", "--pattern", "(["], 2, []),
+        (["text.txt", "-o", "tok.json", "--vocab-size", "300", "--pattern", "a+"], 2, ["isolate"]),
+        (["text.txt", "-o", "tok.json", "--vocab-size", "300", "--eos", "x"], 2, ["x"]),
+        (["text.txt", "-o", "tok.json", "--vocab-size", "300", "--min-frequency", "0"], 2, ["min_frequency"]),
+        (["text.txt", "-o", "tok.json", "--vocab-size", "300,400"], 2, ["{size}"]),
+        (["text.txt", "-o", "no/tok.json", "--vocab-size", "300"], 2, ["no is not a directory"]),
+        (["text.txt", "-o", ".", "--vocab-size", "300"], 2, ["is a directory"]),
+        (["missing.txt", "-o", "tok.json", "--vocab-size", "300"], 3, ["missing.txt", "no such file"]),
+        (["*.md", "-o", "tok.json", "--vocab-size", "300"], 3, ["*.md", "no file matches"]),
+        (["empty.txt", "-o", "tok.json", "--vocab-size", "300"], 3, ["no text to train on", "1 documents"]),
+        (["folder", "-o", "tok.json", "--vocab-size", "300"], 3, ["no text to train on", "0 documents"]),
+        (["image.txt", "-o", "tok.json", "--vocab-size", "300"], 3, ["image.txt", "a PNG image"]),
+        (["bad.txt", "-o", "tok.json", "--vocab-size", "300", "--errors", "strict"], 3, ["bad.txt", "3"]),
+        (["bad.npz", "-o", "tok.json", "--vocab-size", "300"], 3, ["bad.npz"]),
+        (["-o", "tok.json", "--vocab-size", "300"], 2, ["no input"]),
+        (["text.txt", "-o", "tok.json", "--vocab-size", "300", "--lines", "--separator", "x"], 2, ["choose one"]),
+    ],
+)
+def test_errors(
+    fastbpe_command: Shell,
+    text: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    code: int,
+    words: list[str],
+) -> None:
+    monkeypatch.chdir(text.parent)
+    Path("empty.txt").touch()
+    Path("folder").mkdir()
+    Path("image.txt").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
+    Path("bad.txt").write_bytes(b"abc\xff")
+    Path("bad.npz").write_bytes(b"no zip")
+    fastbpe_command("train", *arguments, "--progress", "none").failed(code, *words)
+    assert not Path("tok.json").exists()
+
+
+def test_a_full_disk(text: Path) -> None:
+    result = process("train", text, "-o", "/dev/full", "--vocab-size", "300", "--progress", "none")
+    result.failed(1, "/dev/full", "no space left", "free some space")
