@@ -11,11 +11,15 @@ from collections.abc import Iterator
 
 import numpy as np
 import regex
+from numpy.typing import NDArray
 
 from ..errors import ParameterError, PatternError
 from .ast import INVALID, Alt, Atomic, Chars, Look, Node, Repeat, Seq, UnitSet
 from .parser import Foreign, parse_foreign
-from .unitset import complement, partition
+from .partition import partition
+from .unitset import complement
+
+Data = bytes | bytearray | memoryview | NDArray[np.uint8]
 
 _PIECE = 1 << 20
 _ESCAPED_BYTES = (0xDC80, 0xDCFF)  # what surrogateescape makes of invalid bytes
@@ -43,9 +47,9 @@ class RegexEngine:
         except regex.error as error:
             raise PatternError(f"pattern: the regex module cannot run {pattern!r}: {error.msg}") from None
         for sample in self._alphabet.samples():
-            self.ends(sample.encode("utf-8", "surrogateescape"))
+            self.ends(sample)
 
-    def ends(self, data: bytes | bytearray | memoryview) -> np.ndarray:
+    def ends(self, data: Data) -> np.ndarray:
         """The end of each chunk of the data, in bytes: int64, ascending, the last one len(data).
 
         Raises PatternError, with the place and an excerpt, for text that the pattern leaves unmatched (unless
@@ -74,11 +78,11 @@ class RegexEngine:
         starts = np.array([0, *found[:-1]], np.int64)
         return np.cumsum(np.add.reduceat(widths, starts, dtype=np.int64))
 
-    def _leave(self, data: bytes | bytearray | memoryview, widths: np.ndarray, start: int, stop: int) -> None:
+    def _leave(self, data: Data, widths: np.ndarray, start: int, stop: int) -> None:
         if self.unmatched == "refuse":
             self._refuse(data, widths, start, "leaves text unmatched (unmatched='isolate' makes each stretch a chunk)")
 
-    def _refuse(self, data: bytes | bytearray | memoryview, widths: np.ndarray, unit: int, what: str) -> None:
+    def _refuse(self, data: Data, widths: np.ndarray, unit: int, what: str) -> None:
         offset = int(widths[:unit].sum(dtype=np.int64))
         excerpt = bytes(memoryview(data)[offset : offset + 40]).decode("utf-8", "backslashreplace")[:20]
         raise PatternError(f"pattern {self.pattern!r} {what}: {excerpt!r} at byte {offset}")
@@ -88,19 +92,15 @@ class _Classes:
     """The text as one symbol per unit, for patterns that see only sets."""
 
     def __init__(self, node: Node | Foreign) -> None:
-        self.bits: dict[UnitSet, int] = {}
-        for units in _sets(node):
-            self.bits.setdefault(units, len(self.bits))
-        starts, classes, self.masks = partition(self.bits)
-        self.first = {c: start for start, c in zip(reversed(starts), reversed(classes), strict=True)}
-        kind = np.uint8 if len(self.masks) <= 256 else np.uint16
+        self.parts = partition(_sets(node))
+        kind = np.uint8 if self.parts.n_classes <= 256 else np.uint16
         self.encoding = "latin-1" if kind is np.uint8 else "utf-16-le"
-        self.table = np.repeat(np.array(classes, kind), np.diff([*starts, INVALID + 1]))
+        self.table = np.repeat(self.parts.labels.astype(kind), np.diff(self.parts.edges, append=INVALID + 1))
         self.table[_ESCAPED_BYTES[0] : _ESCAPED_BYTES[1] + 1] = self.table[INVALID]
 
     def ranges(self, units: UnitSet) -> list[tuple[int, int]]:
-        bit = self.bits[units]
-        return [(c, c) for c, mask in enumerate(self.masks) if mask >> bit & 1]
+        mask = self.parts.masks[units]
+        return [(c, c) for c in range(self.parts.n_classes) if mask >> c & 1]
 
     def translate(self, data: memoryview) -> tuple[str, np.ndarray]:
         """The symbols, and the width of each in bytes (uint8)."""
@@ -111,9 +111,9 @@ class _Classes:
             widths.append(_widths(codes))
         return "".join(symbols), np.concatenate(widths) if widths else np.zeros(0, np.uint8)
 
-    def samples(self) -> Iterator[str]:
+    def samples(self) -> Iterator[bytes]:
         """Short texts in which every class follows every other, or at least stands alone."""
-        texts = [_shown(first) for first in self.first.values()]
+        texts = self.parts.samples()
         yield from texts
         if len(texts) <= _SAMPLE_LIMIT:
             yield from (a + b for a in texts for b in texts)
@@ -163,12 +163,6 @@ def _widths(codes: np.ndarray) -> np.ndarray:
     widths += codes >= 0x10000
     widths[(codes >= _SURROGATES[0]) & (codes <= _SURROGATES[1])] = 0
     return widths + np.uint8(1)
-
-
-def _shown(unit: int) -> str:
-    if unit == INVALID:
-        return chr(_ESCAPED_BYTES[1])
-    return "\ue000" if _SURROGATES[0] <= unit <= _SURROGATES[1] else chr(unit)
 
 
 def _walk(node: Node | Foreign) -> Iterator[Node | Foreign]:

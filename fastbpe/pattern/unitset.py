@@ -90,26 +90,3 @@ def size(units: UnitSet) -> int:
 
 EMPTY = UnitSet(())
 ALL = UnitSet(((0, INVALID),))
-
-
-def partition(sets: Iterable[UnitSet]) -> tuple[list[int], list[int], list[int]]:
-    """Cuts 0..INVALID into the coarsest classes that no set cuts through.
-
-    Returns (starts, classes, masks): interval k begins at starts[k] (the first at 0) and belongs to class classes[k];
-    bit i of masks[c] says that class c lies in the i-th set. Classes are numbered in order of first appearance.
-    """
-    toggles: dict[int, int] = {0: 0}
-    for i, units in enumerate(sets):
-        bit = 1 << i
-        for first, last in units.ranges:
-            toggles[first] = toggles.get(first, 0) ^ bit
-            toggles[last + 1] = toggles.get(last + 1, 0) ^ bit
-    toggles.pop(INVALID + 1, None)
-    starts, classes = [], []
-    number: dict[int, int] = {}
-    mask = 0
-    for start in sorted(toggles):
-        mask ^= toggles[start]
-        starts.append(start)
-        classes.append(number.setdefault(mask, len(number)))
-    return starts, classes, list(number)
