@@ -13,12 +13,13 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from fastbpe.atomic import atomic_write
 from fastbpe.errors import FormatError, ParameterError
+from fastbpe.kernels.partitions import sum_rows
 from fastbpe.pattern.named import NAMED
 
 FORMAT = "fastbpe chunk counts"
@@ -165,13 +166,12 @@ class ChunkCounts:
         for name in ("pattern", "unmatched"):
             self._check_same(name, getattr(self, name), getattr(other, name))
         self._check_same("special tokens", sorted(self.special_tokens), sorted(other.special_tokens))
-        rows = dict(self.items())
-        for chunk, count in other.items():
-            rows[chunk] = rows.get(chunk, 0) + count
-        joined = ChunkCounts.from_dict(rows)
-        return replace(
-            self, data=joined.data, starts=joined.starts, counts=joined.counts, corpus=self.corpus + other.corpus
-        )
+        try:
+            rows = sum_rows([(table.data, table.starts, table.counts) for table in (self, other)])
+        except OverflowError as error:
+            raise ParameterError(f"these counts are too large to be added: {error}") from None
+        data, starts, counts = rows
+        return replace(self, data=data, starts=starts, counts=counts, corpus=self.corpus + other.corpus)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes one .npz file without pickles, whole or not at all; equal counts give equal bytes."""
@@ -185,19 +185,11 @@ class ChunkCounts:
         }
         text = np.frombuffer(json.dumps(header, ensure_ascii=True).encode(), np.uint8)
         arrays = {"header": text, "data": self.data, "starts": self.starts, "counts": self.counts}
-        target = Path(path)
-        partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-        try:
-            with zipfile.ZipFile(partial, "w") as archive:
-                for name, array in arrays.items():
-                    member = zipfile.ZipInfo(f"{name}.npy")  # its date is a constant
-                    with archive.open(member, "w", force_zip64=True) as out:
-                        np.lib.format.write_array(out, array, allow_pickle=False)
-            with open(partial, "rb+") as written:
-                os.fsync(written.fileno())
-            os.replace(partial, target)
-        finally:
-            partial.unlink(missing_ok=True)
+        with atomic_write(path) as file, zipfile.ZipFile(file, "w") as archive:
+            for name, array in arrays.items():
+                member = zipfile.ZipInfo(f"{name}.npy")  # its date is a constant
+                with archive.open(member, "w", force_zip64=True) as out:
+                    np.lib.format.write_array(out, array, allow_pickle=False)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ChunkCounts:

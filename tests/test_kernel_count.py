@@ -79,18 +79,6 @@ def test_a_span_without_table_or_ends_is_one_chunk(texts: list[list[bytes]]) -> 
     assert rows(counter) == expected([[text] for text in whole if text])
 
 
-@given(texts, texts, sizes)
-def test_rows_of_other_counts_are_added(a: list[list[bytes]], b: list[list[bytes]], sizes) -> None:
-    counter = Counter(*sizes)
-    position = 0
-    for part in (expected(a), expected(b)):
-        data = b"".join(chunk for chunk, _ in part)
-        starts = np.cumsum([0] + [len(chunk) for chunk, _ in part], dtype=np.int64)
-        counter.add_rows(data, starts, np.array([count for _, count in part], np.int64), position)
-        position += len(part)
-    assert rows(counter) == expected(a + b)
-
-
 def test_many_distinct_chunks_from_threads_that_meet() -> None:
     pieces = [[b"%d" % (i % 5000 * 7919 ** (i % 5)) for i in range(k, k + 3000)] for k in range(0, 30_000, 1500)]
     ready = threading.Barrier(5)
@@ -128,22 +116,10 @@ def test_no_chunks() -> None:
     assert rows(counter) == []
 
 
-@pytest.mark.parametrize("chunk", [b"a", b"a" * 20])
-def test_counts_past_64_bits_are_refused(chunk: bytes) -> None:
-    counter = Counter()
-    counter.add_rows(chunk, np.array([0, len(chunk)]), np.array([2**63 - 1]))
-    with pytest.raises(OverflowError, match=r"2\*\*63"):  # found out as soon as the chunk reaches its map
-        counter.add(chunk, None, 5)
-        counter.finish()
-    with pytest.raises(RuntimeError):
-        counter.finish()
-
-
 def test_a_finished_counter_takes_no_more() -> None:
     counter = Counter()
     counter.finish()
-    one = np.array([0, 1]), np.array([1])
-    for call in (counter.finish, lambda: counter.add(b"a"), lambda: counter.add_rows(b"a", *one)):
+    for call in (counter.finish, lambda: counter.add(b"a")):
         with pytest.raises(RuntimeError, match="taken out already"):
             call()
 
@@ -180,24 +156,6 @@ def test_arguments_that_contradict_each_other_are_refused(spans, position, ends,
 def test_ends_of_another_type_are_refused(ends) -> None:
     with pytest.raises(ValueError, match="one-dimensional int64"):
         Counter().add(b"abcd", None, 0, None, ends)
-
-
-@pytest.mark.parametrize(
-    ("starts", "counts", "position", "message"),
-    [
-        ([0, 4], [], 0, "one offset more"),
-        ([1, 4], [1], 0, "one offset more"),
-        ([0, 3], [1], 0, "one offset more"),
-        ([0, 0, 4], [1, 1], 0, "no chunk is empty"),
-        ([0, 5, 4], [1, 1], 0, "no chunk is empty"),
-        ([0, 4], [0], 0, "at least 1"),
-        ([0, 4], [1], -1, "position"),
-        ([0, 4], [1], 2**63 - 1, "position"),
-    ],
-)
-def test_rows_that_contradict_each_other_are_refused(starts, counts, position: int, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Counter().add_rows(b"abcd", np.array(starts, np.int64), np.array(counts, np.int64), position)
 
 
 @pytest.mark.parametrize(("cache_bits", "partition_bits"), [(-1, 0), (25, 0), (0, -1), (0, 13)])

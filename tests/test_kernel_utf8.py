@@ -50,7 +50,7 @@ def test_replaces_as_python_does(texts: list[bytes]) -> None:
 
 def test_every_sequence_of_two_bytes_and_a_tail() -> None:
     for first in range(256):
-        for second in range(256):
+        for second in b"\x00\x41\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xff":
             for tail in (b"", b"\x80", b"\x80\x80", b"\xbfa"):
                 text = bytes((first, second)) + tail
                 ends = np.array([len(text)])

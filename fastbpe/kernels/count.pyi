@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from fastbpe.kernels.split import SplitTable
 
 class Counter:
-    def __init__(self, cache_bits: int = 13, partition_bits: int = 6) -> None: ...
+    def __init__(self, cache_bits: int = 14, partition_bits: int = 6) -> None: ...
     def add(
         self,
         data: ReadableBuffer,
@@ -13,8 +13,5 @@ class Counter:
         position: int = 0,
         table: SplitTable | None = None,
         ends: NDArray[np.int64] | None = None,
-    ) -> None: ...
-    def add_rows(
-        self, data: ReadableBuffer, starts: NDArray[np.int64], counts: NDArray[np.int64], position: int = 0
     ) -> None: ...
     def finish(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]: ...

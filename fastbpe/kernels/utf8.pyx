@@ -37,7 +37,7 @@ def replace_invalid(const uint8_t[::1] data not None, const int64_t[::1] ends no
     Raises ValueError unless the ends ascend from 0 to the length of the data.
     """
     check_ends(ends, data.shape[0])
-    cdef int64_t document, at, stop, written = 0, start = 0
+    cdef int64_t document, at, written = 0, start = 0
     # A byte becomes three at most.
     cdef int64_t invalid = count_invalid(data, ends)[0]
     out = np.empty(data.shape[0] + 2 * invalid, np.uint8)
