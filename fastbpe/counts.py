@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -85,9 +86,9 @@ class ChunkCounts:
     """What was read."""
 
     def __post_init__(self) -> None:
-        data = _frozen("data", self.data, np.uint8)
-        starts = _frozen("starts", self.starts, np.int64)
-        counts = _frozen("counts", self.counts, np.int64)
+        data: npt.NDArray[np.uint8] = _frozen("data", self.data, np.uint8)
+        starts: npt.NDArray[np.int64] = _frozen("starts", self.starts, np.int64)
+        counts: npt.NDArray[np.int64] = _frozen("counts", self.counts, np.int64)
         if len(starts) != len(counts) + 1 or starts[0] != 0 or starts[-1] != len(data):
             raise ParameterError("starts must hold one offset more than counts, from 0 to the length of data")
         lengths = np.diff(starts)
@@ -184,7 +185,12 @@ class ChunkCounts:
             "corpus": asdict(self.corpus),
         }
         text = np.frombuffer(json.dumps(header, ensure_ascii=True).encode(), np.uint8)
-        arrays = {"header": text, "data": self.data, "starts": self.starts, "counts": self.counts}
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "header": text,
+            "data": self.data,
+            "starts": self.starts,
+            "counts": self.counts,
+        }
         with atomic_write(path) as file, zipfile.ZipFile(file, "w") as archive:
             for name, array in arrays.items():
                 member = zipfile.ZipInfo(f"{name}.npy")  # its date is a constant
@@ -198,9 +204,11 @@ class ChunkCounts:
             with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
                 header = json.loads(archive["header"].tobytes())
                 _check_header(path, header)
-                arrays = [archive[name] for name in ("data", "starts", "counts")]
+                data, starts, counts = (archive[name] for name in ("data", "starts", "counts"))
             return cls(
-                *arrays,
+                data,
+                starts,
+                counts,
                 header["pattern"],
                 tuple(header["special_tokens"]),
                 header["unmatched"],
@@ -232,7 +240,7 @@ def _check_header(path: str | os.PathLike[str], header: object) -> None:
         raise FormatError(f"{os.fspath(path)}: the pattern or a special token is not a text")
 
 
-def _frozen(name: str, array: npt.NDArray[np.generic], dtype: type[np.generic]) -> npt.NDArray[np.generic]:
+def _frozen(name: str, array: npt.ArrayLike, dtype: type[np.generic]) -> npt.NDArray[Any]:
     """A view of the array that cannot be written to."""
     array = np.asarray(array)
     if array.ndim != 1 or array.dtype != dtype:

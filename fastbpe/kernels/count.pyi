@@ -1,14 +1,15 @@
 import numpy as np
-from _typeshed import ReadableBuffer
 from numpy.typing import NDArray
 
 from fastbpe.kernels.split import SplitTable
+
+Bytes = bytes | bytearray | memoryview | NDArray[np.uint8]
 
 class Counter:
     def __init__(self, cache_bits: int = 14, partition_bits: int = 6) -> None: ...
     def add(
         self,
-        data: ReadableBuffer,
+        data: Bytes,
         spans: NDArray[np.int64] | None = None,
         position: int = 0,
         table: SplitTable | None = None,

@@ -75,7 +75,7 @@ class Splitter:
                 found.append(ends[ends <= stop])
         return np.concatenate(found)
 
-    def last_cut(self, data: bytes | NDArray[np.uint8], start: int, stop: int) -> int:
+    def last_cut(self, data: bytes | bytearray | NDArray[np.uint8], start: int, stop: int) -> int:
         """The last place in (start, stop) where a chunk is sure to end whatever came before `start`, or -1.
 
         It is proved from the automaton by data[start:stop] alone, from at most `cut_window` bytes on either side.

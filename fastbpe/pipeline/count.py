@@ -1,0 +1,73 @@
+"""count_chunks: from a source to the counts of its distinct chunks, on several threads."""
+
+from collections.abc import Sequence
+
+from fastbpe.corpus.sources import Corpus, Source
+from fastbpe.counts import ChunkCounts, CorpusTotals
+from fastbpe.errors import ParameterError
+from fastbpe.kernels.count import Counter
+from fastbpe.kernels.special import SpecialTrie
+from fastbpe.pattern.splitter import Splitter
+from fastbpe.pipeline.invalid import InvalidBytes, check_errors, invalid_in, replaced
+from fastbpe.pipeline.progress import ProgressLike, as_progress
+from fastbpe.pipeline.threads import ordered_map, thread_count
+from fastbpe.pipeline.units import Unit, units
+from fastbpe.text import utf8
+
+
+def count_chunks(
+    source: Source | Corpus,
+    pattern: str | None = "cl100k",
+    special_tokens: Sequence[str] = (),
+    unmatched: str = "refuse",
+    errors: str = "keep",
+    threads: int | None = None,
+    progress: ProgressLike = None,
+) -> ChunkCounts:
+    """Counts the distinct chunks of a source, rows in order of first appearance.
+
+    source: an iterable of str or bytes (each a document), fastbpe.files(...), or a pathlib.Path. pattern: a name or the
+    text of a pattern. special_tokens are cut out before the text is split. errors: what to do with bytes that are not
+    UTF-8: keep them (each is one unit), "strict" raises DataError, "replace" puts U+FFFD in their place; the result's
+    `corpus` says how many there were and where the first. threads: None takes the CPUs of this process; the result is
+    the same with any number. An empty source gives empty counts.
+
+    Raises ParameterError for what cannot be asked for, PatternError, DataError with the file and offset, MemoryError.
+    """
+    threads = thread_count(threads)
+    check_errors(errors)
+    splitter = Splitter(pattern, unmatched)
+    trie = _trie(special_tokens)
+    corpus = source if isinstance(source, Corpus) else Corpus(source)
+    shown = as_progress(progress)
+    counter = Counter()
+    found = InvalidBytes()
+    documents = n_bytes = 0
+
+    def count(unit: Unit) -> tuple[int, int, InvalidBytes]:
+        invalid = InvalidBytes() if errors == "replace" else invalid_in(unit, errors)
+        counter.add(unit.data, unit.spans, unit.position, splitter.table, splitter.span_ends(unit.data, unit.spans))
+        return unit.stop, len(unit.ends), invalid
+
+    survey = corpus.survey()
+    shown.phase("count", None if survey is None else survey.bytes)
+    blocks = corpus.blocks()
+    if errors == "replace":
+        blocks = replaced(blocks, found)
+    for size, ended, invalid in ordered_map(count, units(blocks, splitter, trie), threads):
+        documents += ended
+        n_bytes += size
+        found.add(invalid)
+        shown.advance(size)
+    totals = CorpusTotals(documents, n_bytes, found.count, None if found.first is None else str(found.first))
+    counts = ChunkCounts(*counter.finish(), splitter.pattern, tuple(special_tokens), unmatched, totals)
+    shown.finish(documents=documents, chunks=counts.total, distinct_chunks=len(counts))
+    return counts
+
+
+def _trie(special_tokens: Sequence[str]) -> SpecialTrie | None:
+    if isinstance(special_tokens, str) or not all(isinstance(token, str) for token in special_tokens):
+        raise ParameterError("special_tokens is a sequence of str")
+    if not special_tokens:
+        return None
+    return SpecialTrie([(utf8(token), id) for id, token in enumerate(special_tokens)])

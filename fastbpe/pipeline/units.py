@@ -1,0 +1,188 @@
+"""Units: what one kernel call works on, cut from blocks so that no chunk and no special token is cut.
+
+Most of a block becomes a unit as it lies there. Of the document that goes on in the next block only the bytes after the
+last safe place are copied; with the first bytes of the next block, up to a safe place there, they become a small unit
+of their own. A document without a safe place (one long run of a letter, or no pattern) is gathered whole.
+
+What is counted or encoded does not depend on where the cuts fall.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbpe.corpus.blocks import Address, Block
+from fastbpe.kernels.special import SpecialTrie, make_spans, occurrences
+
+HEAD_BYTES = 4096
+"""How far to look for a safe place at first; four times as far each time that there is none."""
+
+Int64s = npt.NDArray[np.int64]
+Text = npt.NDArray[np.uint8] | bytearray
+
+
+class Cutter(Protocol):
+    """What of a Splitter is needed here."""
+
+    @property
+    def cut_window(self) -> int: ...
+    def last_cut(self, data: Text, start: int, stop: int, /) -> int: ...
+
+
+@dataclass(slots=True)
+class Unit:
+    """Documents, or parts of them, in one buffer.
+
+    data: uint8; the text is data[:stop], what follows is there for the pattern to look ahead. ends: int64, ends of the
+    documents that end here; text after the last of them belongs to one that goes on. spans: int64 (n, 4), see
+    `make_spans`. document_spans: for each of the ends, how many spans lie before it. position: offset of data[0] in the
+    bytes of all documents together.
+    """
+
+    data: npt.NDArray[np.uint8]
+    stop: int
+    position: int
+    ends: Int64s
+    spans: Int64s
+    document_spans: Int64s
+    origin: tuple[Block, ...]
+
+    def address(self, offset: int) -> Address:
+        """Where data[offset] comes from."""
+        position = self.position + offset
+        block = next(block for block in reversed(self.origin) if block.position <= position)
+        return block.address_at(position - block.position)
+
+
+def units(
+    blocks: Iterable[Block], splitter: Cutter, trie: SpecialTrie | None = None, bos: int = -1, eos: int = -1
+) -> Iterator[Unit]:
+    """Units of the blocks, in order. `bos` and `eos` are ids to put around each document, -1 for none."""
+    packer = _Packer(splitter, trie, bos, eos)
+    for block in blocks:
+        yield from packer.take(block)
+    yield from packer.rest()
+
+
+class _Packer:
+    """Between two blocks: `tail`, the bytes of an open document that no unit has; whether a unit has its beginning."""
+
+    def __init__(self, splitter: Cutter, trie: SpecialTrie | None, bos: int, eos: int) -> None:
+        self.splitter, self.trie, self.bos, self.eos = splitter, trie, bos, eos
+        self.tail = bytearray()
+        self.tail_position = 0
+        self.begun = False
+        self.origin: list[Block] = []
+
+    def take(self, block: Block) -> Iterator[Unit]:
+        # Without its bytes: the places alone are needed for addresses.
+        places = replace(block, data=block.data[:0])
+        start, ends = 0, block.ends
+        if self.tail:
+            self.origin.append(places)
+            unit, start = self._seam(block)
+            if unit is not None:
+                yield unit
+                ends = ends[len(unit.ends) :]
+        data, ends = block.data[start:], ends - start
+        last = int(ends[-1]) if len(ends) else 0
+        stop = last
+        if len(data) > last:
+            cut = self._last_cut(data, last, len(data), last)
+            stop = cut if cut > 0 else last
+        if stop or len(ends):
+            yield self._unit(data, stop, block.position + start, ends, (places,))
+        if len(data) > stop:
+            if not self.tail:
+                self.tail_position = block.position + start + stop
+                self.origin = [places]
+            self.tail.extend(data[stop:])
+
+    def rest(self) -> Iterator[Unit]:
+        """A document that is open when the blocks end, ends there."""
+        if self.tail:
+            yield self._tail_unit(len(self.tail), [len(self.tail)])
+
+    def _seam(self, block: Block) -> tuple[Unit | None, int]:
+        """Moves bytes of the block to the tail until a document's end or a safe place; (the unit, bytes moved)."""
+        before = len(self.tail)
+        end = int(block.ends[0]) if len(block.ends) else None
+        moved, reach = 0, HEAD_BYTES
+        while True:
+            look = min(reach, len(block.data) if end is None else end)
+            self.tail.extend(block.data[moved:look])
+            if look == end:
+                return self._tail_unit(len(self.tail), [len(self.tail)]), look
+            # What lies further back was searched with the block before.
+            lowest = max(0, before + moved - 2 * self.splitter.cut_window - self._longest())
+            cut = self._last_cut(self.tail, lowest, len(self.tail), 0)
+            if cut >= before:
+                return self._tail_unit(cut, []), cut - before
+            moved = look
+            if look == len(block.data):
+                return None, look
+            reach *= 4
+
+    def _tail_unit(self, stop: int, ends: list[int]) -> Unit:
+        data = np.frombuffer(self.tail, np.uint8)
+        self.tail = bytearray()  # the old one is the unit's now
+        unit = self._unit(data, stop, self.tail_position, np.array(ends, np.int64), tuple(self.origin))
+        self.origin = []
+        return unit
+
+    def _unit(
+        self, data: npt.NDArray[np.uint8], stop: int, position: int, ends: Int64s, origin: tuple[Block, ...]
+    ) -> Unit:
+        """The unit of data[:stop]; from here on its last document, unless it ends at an end, is begun."""
+        starts = np.concatenate((np.zeros(1, np.int64), ends))
+        stops = ends
+        last = int(starts[-1])
+        if stop > last:
+            stops = np.append(ends, stop)
+        else:
+            starts = starts[:-1]
+        parts = []
+        # Only a document that begins here gets bos, only one that ends here gets eos.
+        first_whole, end_whole = int(self.begun), len(ends)
+        if self.begun:
+            parts.append(self._spans(data, starts[:1], stops[:1], -1, self.eos if len(ends) else -1))
+        if end_whole > first_whole:
+            whole = slice(first_whole, end_whole)
+            parts.append(self._spans(data, starts[whole], stops[whole], self.bos, self.eos))
+        if stop > last and not (self.begun and not len(ends)):
+            parts.append(self._spans(data, starts[-1:], stops[-1:], self.bos, -1))
+        spans = np.concatenate([part[0] for part in parts])
+        counts = np.cumsum(np.concatenate([np.diff(part[1]) for part in parts]))[: len(ends)]
+        if stop > last:
+            if len(spans) and spans[-1, 3] < 0 and spans[-1, 1] == stop:
+                spans[-1, 2] = len(data)
+            self.begun = True
+        elif len(ends):
+            self.begun = False
+        return Unit(data, stop, position, ends, spans, counts, origin)
+
+    def _spans(
+        self, data: npt.NDArray[np.uint8], starts: Int64s, stops: Int64s, bos: int, eos: int
+    ) -> tuple[Int64s, Int64s]:
+        return make_spans(data, np.ascontiguousarray(starts), np.ascontiguousarray(stops), self.trie, bos, eos)
+
+    def _longest(self) -> int:
+        return self.trie.longest if self.trie else 0
+
+    def _last_cut(self, data: Text, lowest: int, highest: int, document: int) -> int:
+        """The last safe place in data[lowest:highest], or -1; `document` is where the open document starts in data."""
+        window = self.splitter.cut_window
+        reach = HEAD_BYTES
+        while True:
+            start, stop = max(lowest, highest - reach), highest
+            while (cut := self.splitter.last_cut(data, start, stop)) >= 0:
+                around = max(document, cut - window), min(len(data), cut + max(window, 1))
+                if self.trie is None or not occurrences(self.trie, data, *around):
+                    return cut
+                stop = cut
+            if start == lowest:
+                return -1
+            reach *= 4

@@ -1,0 +1,145 @@
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastbpe
+from fastbpe import ChunkCounts
+from fastbpe.corpus.sources import Corpus
+from fastbpe.errors import DataError, ParameterError, PatternError
+from fastbpe.kernels.count import Counter
+from fastbpe.pattern.named import NAMED
+from fastbpe.pipeline import count as module
+from fastbpe.pipeline.count import count_chunks
+
+words = st.sampled_from(
+    ["a", "the", " the", "The", "\n", "  ", " \n", "1234", "é", "床前明月光", "，", "!!", "'s", "x" * 20]
+)
+texts = st.lists(st.lists(words, max_size=20).map("".join), max_size=6)
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "cl100k", "none"])
+@given(texts, st.sampled_from([1, 2, 5]), st.sampled_from([1, 7, 1 << 20]))
+def test_counts_equal_the_reference(pattern: str, texts: list[str], threads: int, block_bytes: int) -> None:
+    def in_blocks(self: Corpus):
+        return blocks(self, block_bytes)
+
+    blocks = Corpus.blocks
+    with patch.object(Corpus, "blocks", in_blocks), patch.object(module, "Counter", lambda: Counter(1, 1)):
+        counts = count_chunks(iter(texts), pattern, threads=threads)
+    assert list(counts.items()) == list(reference.count_chunks(texts, NAMED[pattern]).items())
+    assert counts.pattern == NAMED[pattern]
+    assert counts.corpus.documents == len(texts)
+    assert counts.corpus.n_bytes == sum(len(text.encode()) for text in texts)
+
+
+def test_special_tokens_are_cut_out() -> None:
+    counts = count_chunks(["a<s>b <s>", "<s><s>", "a <t>"], "gpt2", ["<s>", "<t>"])
+    assert list(counts.items()) == [(b"a", 2), (b"b", 1), (b" ", 2)]
+    assert counts.special_tokens == ("<s>", "<t>")
+    assert counts.corpus.documents == 3
+
+
+def test_counts_of_parts_add_up() -> None:
+    a, b = ["the cat", "the dog"], ["a dog", "the end"]
+    assert count_chunks(a) + count_chunks(b) == count_chunks(a + b)
+    assert (count_chunks(a) + count_chunks(b)).corpus == count_chunks(a + b).corpus
+
+
+def test_files_and_paths_are_read(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.txt").write_text(f"the {name}")
+    expected = [(b"the", 2), (b" a", 1), (b" b", 1)]
+    for source in (tmp_path, fastbpe.files(tmp_path / "*.txt"), Corpus(tmp_path)):
+        assert list(count_chunks(source).items()) == expected
+    with pytest.raises(ParameterError, match="names an existing file"):
+        count_chunks([str(tmp_path / "a.txt")])
+    with pytest.raises(ParameterError, match="a bare str"):
+        count_chunks(str(tmp_path))
+
+
+def test_an_empty_source_gives_empty_counts() -> None:
+    counts = count_chunks([])
+    assert len(counts) == 0 and counts.corpus.documents == 0
+    counts = count_chunks(["", ""])
+    assert len(counts) == 0 and counts.corpus.documents == 2
+
+
+def test_invalid_bytes_are_kept_and_reported() -> None:
+    counts = count_chunks([b"good", b"b\xffd \xe4\xb8"])
+    assert sum(len(chunk) * n for chunk, n in counts.items()) == 10
+    assert (counts.corpus.invalid_bytes, counts.corpus.first_invalid) == (3, "documents given, document 1, byte 1")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_strict_refuses_the_first_invalid_byte(tmp_path: Path, threads: int) -> None:
+    (tmp_path / "a.txt").write_bytes(b"word " * 500_000 + b"\xff" + b" word\xfe" * 500_000)
+    with pytest.raises(DataError, match=r"a\.txt, document 0, byte 2500000: the byte 0xff"):
+        count_chunks(tmp_path, errors="strict", threads=threads)
+
+
+def test_replace_counts_the_replaced_text() -> None:
+    texts = [b"a \xff\xe4\xb8 b", b"\xc3", "good é".encode()]
+    counts = count_chunks(texts, errors="replace")
+    assert counts == count_chunks([text.decode("utf-8", "replace") for text in texts])
+    assert (counts.corpus.invalid_bytes, counts.corpus.first_invalid) == (4, "documents given, document 0, byte 2")
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_a_document_of_many_blocks_counts_as_one(threads: int) -> None:
+    text = "".join(f"word{i % 997} {'x' * (i % 23)}\n  " for i in range(200_000))
+    counts = count_chunks([text], "gpt2", threads=threads)
+    expected = reference.count_chunks([text], NAMED["gpt2"])
+    assert list(counts.items()) == list(expected.items())
+
+
+def test_one_huge_chunk() -> None:
+    for pattern in ("none", "gpt2"):
+        counts = count_chunks(["a" * 5_000_000, "b", "a" * 5_000_000], pattern)
+        assert list(counts.items()) == [(b"a" * 5_000_000, 2), (b"b", 1)]
+
+
+def test_an_error_of_the_source_comes_through() -> None:
+    def source():
+        yield "text"
+        raise KeyError("broken")
+
+    with pytest.raises(KeyError, match="broken"):
+        count_chunks(source(), threads=2)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"errors": "ignore"}, ParameterError),
+        ({"threads": 0}, ParameterError),
+        ({"pattern": "nosuch"}, PatternError),
+        ({"pattern": "a+"}, PatternError),
+        ({"special_tokens": "<s>"}, ParameterError),
+        ({"special_tokens": [b"<s>"]}, ParameterError),
+        ({"special_tokens": ["<s>", "<s>"]}, ParameterError),
+        ({"special_tokens": [""]}, ParameterError),
+    ],
+)
+def test_what_cannot_be_asked_for_is_refused(options: dict, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        count_chunks(["text"], **options)
+
+
+def test_unmatched_text_can_be_kept() -> None:
+    counts = count_chunks(["aab ba"], "a+", unmatched="isolate")
+    assert list(counts.items()) == [(b"aa", 1), (b"b b", 1), (b"a", 1)]
+    assert counts.unmatched == "isolate"
+
+
+def test_progress_is_told() -> None:
+    events = []
+    counts = count_chunks(["the cat", "the"], threads=2, progress=events.append)
+    assert (events[0].phase, events[0].unit) == ("count", "bytes")
+    assert events[-1].finished and events[-1].done == 10
+    assert events[-1].facts == {"documents": 2, "chunks": 3, "distinct_chunks": 2}
+    assert isinstance(counts, ChunkCounts) and counts.counts.dtype == np.int64

@@ -1,0 +1,162 @@
+import re
+from collections.abc import Iterator
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fastbpe.corpus.blocks import Block, Place
+from fastbpe.kernels.special import SpecialTrie
+from fastbpe.pattern.splitter import Splitter
+from fastbpe.pipeline import units as module
+from fastbpe.pipeline.units import Unit, units
+
+BOS, EOS, MARK, LONG_MARK = 1, 2, 3, 4
+MARKS = [(b"<s>", MARK), (b"<s> <s>", LONG_MARK)]
+
+
+class Lines:
+    """A splitter whose chunks are lines, safe to cut after each newline that a byte follows."""
+
+    cut_window = 1
+
+    def last_cut(self, data, start: int, stop: int) -> int:
+        found = bytes(data[start:stop]).rfind(b"\n", 0, stop - start - 1)
+        return -1 if found < 0 else start + found + 1
+
+    @staticmethod
+    def chunks(text: bytes) -> list[bytes]:
+        return re.findall(rb"[^\n]*\n|[^\n]+", text)
+
+
+class Whole:
+    """No pattern: nowhere is it safe to cut."""
+
+    cut_window = 0
+
+    def last_cut(self, data, start: int, stop: int) -> int:
+        return -1
+
+    @staticmethod
+    def chunks(text: bytes) -> list[bytes]:
+        return [text] if text else []
+
+
+class Compiled(Splitter):
+    def chunks(self, text: bytes) -> list[bytes]:
+        ends = self.ends(text).tolist()
+        return [text[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+
+
+SPLITTERS = {"lines": Lines(), "whole": Whole(), "gpt2": Compiled("gpt2"), "cl100k": Compiled("cl100k")}
+
+
+def blocks_of(documents: list[bytes], sizes: list[int]) -> Iterator[Block]:
+    """Blocks of the given sizes, over and over; a document may go on through many of them."""
+    data = np.frombuffer(b"".join(documents), np.uint8)
+    ends = np.cumsum([len(document) for document in documents], dtype=np.int64)
+    at = done = turn = 0
+    while done < len(ends):
+        stop = min(len(data), at + sizes[turn % len(sizes)])
+        # An end at a block's edge stands in this block or, with no byte of its own, in the next one.
+        side = "right" if turn % 3 or stop == len(data) else "left"
+        upto = max(done, int(np.searchsorted(ends, stop, side=side)))
+        inside = ends[done:upto] - at
+        n = len(inside) + (stop - at > (inside[-1] if len(inside) else 0))
+        starts = np.array([max(at, int(ends[k - 1]) if k else 0) for k in range(done, done + n)], np.int64)
+        yield Block(data[at:stop], inside, at, [Place(0, "text", done, starts)])
+        at, done, turn = stop, upto, turn + 1
+
+
+def naive(documents: list[bytes], splitter, marks, bos: int, eos: int) -> list[list[bytes | int]]:
+    """For each document its chunks, and ids where something special stands."""
+    found: list[list[bytes | int]] = []
+    for document in documents:
+        items: list[bytes | int] = [bos] if bos >= 0 else []
+        pattern = b"(" + b"|".join(re.escape(mark) for mark, _ in reversed(marks)) + b")"
+        for k, part in enumerate(re.split(pattern, document) if marks else [document]):
+            items += [dict(marks)[part]] if k % 2 else splitter.chunks(part)
+        found.append(items + ([eos] if eos >= 0 else []))
+    return found
+
+
+def collected(found: list[Unit], splitter) -> list[list[bytes | int]]:
+    """The same from units, whose spans must stand within their text."""
+    documents: list[list[bytes | int]] = [[]]
+    for unit in found:
+        data = unit.data.tobytes()
+        row = 0
+        for upto in [*unit.document_spans.tolist(), len(unit.spans)]:
+            for start, stop, text_end, id in unit.spans[row:upto].tolist():
+                assert 0 <= start <= stop <= unit.stop
+                if id >= 0:
+                    documents[-1].append(id)
+                    continue
+                assert stop <= text_end <= len(data)
+                chunks = splitter.chunks(data[start:text_end])
+                sizes = np.cumsum([len(chunk) for chunk in chunks]).tolist()
+                documents[-1] += chunks[: sizes.index(stop - start) + 1]
+            row = upto
+            documents.append([])
+        documents.pop()
+    assert documents.pop() == []
+    return documents
+
+
+letters = st.sampled_from(["a", "b", " ", "\n", "<s>", "<s> <s>", "<", "é", "。", "1", "'s", "  ", "\n\n", "aaaaaaaaa"])
+texts = st.lists(letters, max_size=25).map(lambda parts: "".join(parts).encode())
+documents = st.lists(texts, min_size=1, max_size=6)
+block_sizes = st.lists(st.integers(1, 40), min_size=1, max_size=4)
+
+
+@pytest.mark.parametrize("name", SPLITTERS)
+@given(documents, block_sizes, st.booleans(), st.sampled_from([(-1, -1), (BOS, -1), (-1, EOS), (BOS, EOS)]), st.data())
+def test_units_hold_what_the_documents_hold(name, documents, sizes, special, around, data) -> None:
+    splitter = SPLITTERS[name]
+    marks = MARKS if special else []
+    trie = SpecialTrie(marks) if special else None
+    with patch.object(module, "HEAD_BYTES", data.draw(st.sampled_from([1, 3, 4096]))):
+        found = list(units(blocks_of(documents, sizes), splitter, trie, *around))
+    assert collected(found, splitter) == naive(documents, splitter, marks, *around)
+    assert b"".join(unit.data[: unit.stop].tobytes() for unit in found) == b"".join(documents)
+    positions = np.cumsum([0] + [unit.stop for unit in found])[:-1]
+    assert [unit.position for unit in found] == positions.tolist()
+    ends = [unit.position + end for unit in found for end in unit.ends.tolist()]
+    assert ends == np.cumsum([len(document) for document in documents]).tolist()
+
+
+def test_most_of_a_block_is_not_copied() -> None:
+    documents = [b"some words\n" * 100_000]
+    blocks = list(blocks_of(documents, [1 << 16]))
+    found = list(units(blocks, Lines()))
+    assert sum(any(np.shares_memory(unit.data, block.data) for block in blocks) for unit in found) >= len(blocks) - 1
+    copied = [unit for unit in found if not any(np.shares_memory(unit.data, block.data) for block in blocks)]
+    assert max(len(unit.data) for unit in copied) < 10_000
+
+
+def test_a_document_without_a_safe_place_is_one_unit() -> None:
+    documents = [b"a" * 3_000_000, b"b\n" * 10]
+    for splitter in (Lines(), SPLITTERS["cl100k"]):
+        found = list(units(blocks_of(documents, [100_000]), splitter))
+        assert found[0].stop == 3_000_000
+        assert collected(found, splitter) == naive(documents, splitter, [], -1, -1)
+
+
+def test_a_document_open_at_the_end_ends_there() -> None:
+    block = Block(np.frombuffer(b"one\ntwo", np.uint8), np.array([1]), 0, [Place(0, "x", 0, np.array([0, 1]))])
+    found = list(units([block], Lines()))
+    assert collected(found, Lines()) == [[b"o"], [b"ne\n", b"two"]]
+
+
+def test_addresses_lead_back_to_the_documents() -> None:
+    documents = [b"one line\n" * 3, b"", b"another\n" * 50, b"x"]
+    starts = np.cumsum([0] + [len(document) for document in documents])
+    for sizes in ([7], [1], [100], [1000], [3, 50]):
+        with patch.object(module, "HEAD_BYTES", 2):
+            for unit in units(blocks_of(documents, sizes), Lines()):
+                for offset in range(unit.stop):
+                    position = unit.position + offset
+                    number = int(np.searchsorted(starts, position, side="right")) - 1
+                    assert unit.address(offset) == ("text", number, position)
