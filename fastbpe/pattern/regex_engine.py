@@ -8,6 +8,7 @@ the units of a class apart; its patterns get the text itself and sets as ranges.
 """
 
 from collections.abc import Iterator
+from typing import cast
 
 import numpy as np
 import regex
@@ -55,36 +56,37 @@ class RegexEngine:
         Raises PatternError, with the place and an excerpt, for text that the pattern leaves unmatched (unless
         ``unmatched="isolate"``, where each maximal stretch is a chunk) and for an empty match.
         """
-        symbols, widths = self._alphabet.translate(memoryview(data).cast("B"))
+        view = memoryview(cast(bytes, data)).cast("B")
+        symbols, widths = self._alphabet.translate(view)
         found = []
         at = 0
         for match in self._compiled.finditer(symbols):
             start, end = match.span()
             if start != at:
-                self._leave(data, widths, at, start)
+                self._leave(view, widths, at, start)
                 found.append(start)
                 at = start
             if end == at:
                 if at == len(symbols):
                     break
-                self._refuse(data, widths, at, "matches without taking a character")
+                self._refuse(view, widths, at, "matches without taking a character")
             found.append(end)
             at = end
         if at < len(symbols):
-            self._leave(data, widths, at, len(symbols))
+            self._leave(view, widths, at, len(symbols))
             found.append(len(symbols))
         if not found:
             return np.zeros(0, np.int64)
         starts = np.array([0, *found[:-1]], np.int64)
         return np.cumsum(np.add.reduceat(widths, starts, dtype=np.int64))
 
-    def _leave(self, data: Data, widths: np.ndarray, start: int, stop: int) -> None:
+    def _leave(self, data: memoryview, widths: np.ndarray, start: int, stop: int) -> None:
         if self.unmatched == "refuse":
             self._refuse(data, widths, start, "leaves text unmatched (unmatched='isolate' makes each stretch a chunk)")
 
-    def _refuse(self, data: Data, widths: np.ndarray, unit: int, what: str) -> None:
+    def _refuse(self, data: memoryview, widths: np.ndarray, unit: int, what: str) -> None:
         offset = int(widths[:unit].sum(dtype=np.int64))
-        excerpt = bytes(memoryview(data)[offset : offset + 40]).decode("utf-8", "backslashreplace")[:20]
+        excerpt = bytes(data[offset : offset + 40]).decode("utf-8", "backslashreplace")[:20]
         raise PatternError(f"pattern {self.pattern!r} {what}: {excerpt!r} at byte {offset}")
 
 
