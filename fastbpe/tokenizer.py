@@ -205,7 +205,7 @@ class Tokenizer:
         """As `encode`, in a uint32 array."""
         data = to_bytes(text)
         spans = self._spans(data, [len(data)], allowed_special, disallowed_special, add_bos, add_eos)[0]
-        return self._encode_spans(data, spans)[0]
+        return self.encode_spans(data, spans)[0]
 
     def encode_batch(
         self,
@@ -235,7 +235,7 @@ class Tokenizer:
         parts = [to_bytes(text) for text in _texts(texts)]
         data, ends = b"".join(parts), np.cumsum([len(part) for part in parts], dtype=np.int64)
         spans, firsts = self._spans(data, ends, allowed_special, disallowed_special, add_bos, add_eos)
-        ids, offsets = self._encode_spans(data, spans)
+        ids, offsets = self.encode_spans(data, spans)
         return ids, offsets[firsts]
 
     def encode_with_offsets(
@@ -379,7 +379,11 @@ class Tokenizer:
     def _encoder(self) -> Encoder:
         return Encoder(MergeList(self._model.byte_ids, np.ascontiguousarray(self._model.merges)))
 
-    def _encode_spans(self, data: bytes, spans: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    def encode_spans(
+        self, data: bytes | NDArray[np.uint8], spans: NDArray[np.int64]
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """The ids of spans of a buffer (see kernels/special.pyx), uint32, and offsets, int64 of n + 1: those of span i
+        are ids[offsets[i]:offsets[i + 1]]. For pipelines; any thread may call it."""
         table = ends = None
         if self._model.pattern is not None:
             table, ends = self.splitter.table, self.splitter.span_ends(data, spans)

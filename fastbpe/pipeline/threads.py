@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -47,7 +47,7 @@ def _quota(cgroup: Path) -> int | None:
 
 def ordered_map(
     function: Callable[[Item], Result], items: Iterable[Item], threads: int, window: int | None = None
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """function(item) for each item, in order, on `threads` threads; one thread runs in the caller's.
 
     At most `window` items (twice the threads) are under way or waiting to be taken, so memory does not grow with the

@@ -58,10 +58,18 @@ class Unit:
 
 
 def units(
-    blocks: Iterable[Block], splitter: Cutter, trie: SpecialTrie | None = None, bos: int = -1, eos: int = -1
+    blocks: Iterable[Block],
+    splitter: Cutter,
+    trie: SpecialTrie | None = None,
+    bos: int = -1,
+    eos: int = -1,
+    uncut: SpecialTrie | None = None,
 ) -> Iterator[Unit]:
-    """Units of the blocks, in order. `bos` and `eos` are ids to put around each document, -1 for none."""
-    packer = _Packer(splitter, trie, bos, eos)
+    """Units of the blocks, in order. `bos` and `eos` are ids to put around each document, -1 for none.
+
+    No unit ends inside a token of `uncut`, or of `trie` without it; those of `trie` are cut out of the text.
+    """
+    packer = _Packer(splitter, trie, bos, eos, uncut or trie)
     for block in blocks:
         yield from packer.take(block)
     yield from packer.rest()
@@ -70,8 +78,10 @@ def units(
 class _Packer:
     """Between two blocks: `tail`, the bytes of an open document that no unit has; whether a unit has its beginning."""
 
-    def __init__(self, splitter: Cutter, trie: SpecialTrie | None, bos: int, eos: int) -> None:
-        self.splitter, self.trie, self.bos, self.eos = splitter, trie, bos, eos
+    def __init__(
+        self, splitter: Cutter, trie: SpecialTrie | None, bos: int, eos: int, uncut: SpecialTrie | None
+    ) -> None:
+        self.splitter, self.trie, self.bos, self.eos, self.uncut = splitter, trie, bos, eos, uncut
         self.tail = bytearray()
         self.tail_position = 0
         self.begun = False
@@ -170,7 +180,7 @@ class _Packer:
         return make_spans(data, np.ascontiguousarray(starts), np.ascontiguousarray(stops), self.trie, bos, eos)
 
     def _longest(self) -> int:
-        return self.trie.longest if self.trie else 0
+        return self.uncut.longest if self.uncut else 0
 
     def _last_cut(self, data: Text, lowest: int, highest: int, document: int) -> int:
         """The last safe place in data[lowest:highest], or -1; `document` is where the open document starts in data."""
@@ -180,7 +190,7 @@ class _Packer:
             start, stop = max(lowest, highest - reach), highest
             while (cut := self.splitter.last_cut(data, start, stop)) >= 0:
                 around = max(document, cut - window), min(len(data), cut + max(window, 1))
-                if self.trie is None or not occurrences(self.trie, data, *around):
+                if self.uncut is None or not occurrences(self.uncut, data, *around):
                     return cut
                 stop = cut
             if start == lowest:

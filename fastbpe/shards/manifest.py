@@ -43,7 +43,7 @@ class Manifest:
     id_limit: int
     tokens: int
     documents: int
-    text_bytes: int
+    bytes: int
     bos_token: str | None = None
     bos_id: int | None = None
     eos_token: str | None = None
@@ -70,7 +70,7 @@ class Manifest:
         return json.dumps(head | asdict(self), ensure_ascii=False, indent=1) + "\n"
 
     @classmethod
-    def from_json(cls, text: str | bytes, where: str = MANIFEST) -> Self:
+    def from_json(cls, text: str, where: str = MANIFEST) -> Self:
         """Raises FormatError, naming `where`, for anything but what `to_json` wrote."""
         try:
             values = json.loads(text)
@@ -105,7 +105,9 @@ class Manifest:
         directory = Path(directory)
         path = directory / MANIFEST
         try:
-            data = path.read_bytes()
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise FormatError(f"{path}: is no manifest of fastbpe shards") from None
         except OSError as error:
             if not directory.exists():
                 why = "no such directory; check the name"
@@ -116,4 +118,4 @@ class Manifest:
             else:
                 why = f"its {MANIFEST} cannot be read ({(error.strerror or str(error)).lower()})"
             raise DataError(f"{directory}: {why}") from None
-        return cls.from_json(data, str(path))
+        return cls.from_json(text, str(path))

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 
@@ -109,8 +109,11 @@ class TokenShards:
                 yield self._tokens(start, base + int(end))
                 start = base + int(end)
 
-    def verify(self) -> None:
-        """Reads every byte again. Raises DataError, or FormatError, at the first thing that is not as written."""
+    def verify(self, advance: Callable[[int], object] = lambda tokens: None) -> None:
+        """Reads every byte again; `advance` hears of the tokens of each shard.
+
+        Raises DataError, or FormatError, at the first thing that is not as written.
+        """
         last = 0
         for number, shard in enumerate(self.manifest.shards):
             for name, sha256 in ((shard.file, shard.sha256), (shard.index, shard.index_sha256)):
@@ -125,6 +128,7 @@ class TokenShards:
                 if int(tokens[at : at + (1 << 22)].max()) >= limit:
                     raise DataError(f"{self.path / shard.file}: holds ids that the tokenizer does not have")
             last = int(self._token_starts[number]) + int(ends[-1]) if len(ends) else last
+            advance(len(tokens))
         if last != len(self):
             raise DataError(f"{self.path}: {len(self) - last} tokens after the end of the last document")
 

@@ -23,6 +23,7 @@ from fastbpe.shards.naming import INDEX, index_name, shard_name, split_of
 from fastbpe.shards.npy import header
 
 SHARD_TOKENS = 100_000_000
+EARLY_SYNC_BYTES = 32 << 20
 
 
 def shard_dtype(id_limit: int) -> np.dtype[Any]:
@@ -54,6 +55,8 @@ class ShardWriter:
         self._number = len(self.entries)
         self._descriptor = -1
         self._filled = 0
+        self._early: Future[None] | None = None
+        self._unsynced = 0
         self._ends: list[np.ndarray] = []
         os.makedirs(self.directory / INDEX, exist_ok=True)
 
@@ -80,6 +83,7 @@ class ShardWriter:
             if take:
                 self._open()
                 write_all(self._descriptor, tokens[done : done + take].data)
+                self._sync_early(take * self.dtype.itemsize)
             # A document that ends where a shard is full belongs to that shard, an empty one after it too.
             upto = int(np.searchsorted(ends, done + take, side="right"))
             if upto > used:
@@ -125,19 +129,37 @@ class ShardWriter:
             self._descriptor = os.open(self._temporary(self._number), flags, 0o666)
             write_all(self._descriptor, header(self.dtype, self._shard_tokens))
 
+    def _sync_early(self, written: int) -> None:
+        """Sends what is written to the disk while more is encoded, or the end of a shard would wait for all of it."""
+        self._unsynced += written
+        if self._unsynced >= EARLY_SYNC_BYTES and (self._early is None or self._early.done()):
+            self._unsynced = 0
+            if self._early is not None:
+                self._early.result()
+            self._early = self._worker.submit(os.fsync, self._descriptor)
+
     def _close_shard(self, resume: dict[str, Any]) -> None:
         self._wait()
         ends = np.concatenate(self._ends) if self._ends else np.empty(0, np.int64)
         number, descriptor, tokens = self._number, self._descriptor, self._filled
         self._number, self._descriptor, self._filled, self._ends = number + 1, -1, 0, []
-        self._pending = self._worker.submit(self._complete, number, descriptor, tokens, ends, resume)
+        early, self._early, self._unsynced = self._early, None, 0
+        self._pending = self._worker.submit(self._complete, number, descriptor, tokens, ends, resume, early)
 
     def _wait(self) -> None:
         if self._pending is not None:
             pending, self._pending = self._pending, None
             pending.result()
 
-    def _complete(self, number: int, descriptor: int, tokens: int, ends: np.ndarray, resume: dict[str, Any]) -> None:
+    def _complete(
+        self,
+        number: int,
+        descriptor: int,
+        tokens: int,
+        ends: np.ndarray,
+        resume: dict[str, Any],
+        early: Future[None] | None,
+    ) -> None:
         temporary = self._temporary(number)
         split = split_of(number, self._val_shards)
         name = shard_name(self._prefix, split, number)
@@ -145,6 +167,8 @@ class ShardWriter:
             try:
                 if tokens != self._shard_tokens:
                     os.pwrite(descriptor, header(self.dtype, tokens), 0)
+                if early is not None:
+                    early.result()  # the system tells of a failed write only once
                 os.fsync(descriptor)
                 os.lseek(descriptor, 0, os.SEEK_SET)
                 with open(descriptor, "rb", buffering=0, closefd=False) as file:

@@ -1,0 +1,137 @@
+"""Checks shards against their manifest, a tokenizer, and the sources they were made from."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from fastbpe.corpus.blocks import Block
+from fastbpe.corpus.readers import ReaderOptions
+from fastbpe.corpus.sources import Corpus, Files, Source, files
+from fastbpe.errors import DataError
+from fastbpe.pipeline.decode import check_tokenizer, separator_of
+from fastbpe.pipeline.progress import Progress, ProgressLike, as_progress
+from fastbpe.shards.reader import TokenShards
+from fastbpe.shards.texts import read_texts
+from fastbpe.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What was checked: `bytes` of text is None when no source was compared."""
+
+    shards: int
+    tokens: int
+    documents: int
+    bytes: int | None
+
+
+def verify_dataset(
+    path: str | os.PathLike[str],
+    tokenizer: Tokenizer | None = None,
+    source: Source | None = None,
+    progress: ProgressLike = None,
+) -> Verified:
+    """Reads shards again: checksums, document ends, ids, and the tokenizer beside them.
+
+    `tokenizer` must be the one that encoded; with `source` every document is compared byte by byte with what the
+    source gives now, read with the manifest's options. Raises DataError at the first thing that is not as it must be.
+    """
+    shards = TokenShards(path)
+    check_tokenizer(shards, shards.tokenizer if tokenizer is None else tokenizer)
+    shown = as_progress(progress)
+    shown.phase("verify", len(shards), "tokens")
+    shards.verify(shown.advance)
+    shown.finish(shards=len(shards.manifest.shards))
+    size = None
+    if source is not None:
+        corpus = Corpus(_read_as_before(source, shards), exclude=path)
+        shown.phase("compare", shards.manifest.bytes)
+        size = _compare(shards, corpus, shown)
+        shown.finish(documents=shards.documents)
+    return Verified(len(shards.manifest.shards), len(shards), shards.documents, size)
+
+
+def _read_as_before(source: Source, shards: TokenShards) -> Source:
+    if isinstance(source, os.PathLike):
+        source = files(source)
+    if not isinstance(source, Files):
+        return source
+    reader = shards.manifest.reader
+    return replace(source, options=ReaderOptions(separator_of(reader), reader.get("lines", False)))
+
+
+class _Stream:
+    """Bytes and document ends of one side, taken in steps of any size."""
+
+    def __init__(self, parts: Iterator[tuple[np.ndarray, np.ndarray, Block | None]]) -> None:
+        self._parts = parts
+        self._base = 0
+        self.data = np.empty(0, np.uint8)
+        self.ends = np.empty(0, np.int64)
+        self.block: Block | None = None
+        self.over = False
+
+    def fill(self) -> None:
+        """Takes the next part when all bytes are used up."""
+        while not len(self.data) and not self.over:
+            part = next(self._parts, None)
+            if part is None:
+                self.over = True
+                return
+            self.data, ends, self.block = part
+            self.ends = np.concatenate((self.ends, ends + self._base))
+            self._base += len(self.data)
+
+    def take_ends(self, limit: int) -> np.ndarray:
+        """The next ends up to and with `limit`."""
+        n = int(np.searchsorted(self.ends, limit, side="right"))
+        taken, self.ends = self.ends[:n], self.ends[n:]
+        return taken
+
+    def address(self) -> str:
+        """Where in the source data[0] comes from."""
+        if self.block is None or not len(self.data):
+            return "an empty document"
+        return str(self.block.address_at(len(self.block.data) - len(self.data)))
+
+
+def _compare(shards: TokenShards, corpus: Corpus, progress: Progress) -> int:
+    ours = _Stream((np.frombuffer(data, np.uint8), ends, None) for data, ends in read_texts(shards))
+    theirs = _Stream((block.data, block.ends, block) for block in corpus.blocks())
+    document = size = 0
+    while True:
+        ours.fill()
+        theirs.fill()
+        n = min(len(ours.data), len(theirs.data))
+        unequal = np.flatnonzero(ours.data[:n] != theirs.data[:n])
+        same = int(unequal[0]) if len(unequal) else n
+        size += same
+        # Ends before a byte that both sides have are known on both sides; so are all when both are over.
+        sure = size if same < n or n == 0 else size - 1
+        our_ends, their_ends = ours.take_ends(sure), theirs.take_ends(sure)
+        both = min(len(our_ends), len(their_ends))
+        differs = np.flatnonzero(our_ends[:both] != their_ends[:both])
+        document += int(differs[0]) if len(differs) else both
+        ours.data, theirs.data = ours.data[same:], theirs.data[same:]
+        progress.advance(same)
+        one_ends = len(our_ends) != len(their_ends)
+        if n == 0:  # one side is over: what more the other has is told below, unless it is a longer last document
+            one_ends = len(ours.data) > 0 < len(their_ends) - both or len(theirs.data) > 0 < len(our_ends) - both
+        if len(differs) or one_ends:
+            raise _different(shards, document, "ends elsewhere in the source")
+        if same < n:
+            raise _different(shards, document, f"differs from {theirs.address()}")
+        if n == 0:
+            break
+    if len(ours.data) or len(our_ends) > both:
+        raise _different(shards, document, "is not in the source, which ends before")
+    if len(theirs.data) or len(their_ends) > both:
+        raise DataError(f"{shards.path}: ends after {document} documents, and the source goes on: {theirs.address()}")
+    return size
+
+
+def _different(shards: TokenShards, document: int, how: str) -> DataError:
+    return DataError(f"{Path(shards.path)}: document {document} {how}")

@@ -1,0 +1,288 @@
+import json
+import os
+import resource
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fastbpe.corpus.sources import SourceReport, files
+from fastbpe.errors import DataError, FastbpeError, ParameterError
+from fastbpe.pipeline.encode import encode_dataset, source_entry
+from fastbpe.shards import TokenShards
+from fastbpe.shards.writer import ShardWriter
+from fastbpe.tokenizer import Tokenizer
+
+TOKENIZER = Tokenizer.from_merges([(97, 98), (256, 99)], pattern="gpt2", special_tokens=["<s>", "<e>"])
+BOS, EOS = TOKENIZER.special_tokens["<s>"], TOKENIZER.special_tokens["<e>"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_waiting_for_the_disk():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
+def contents(directory):
+    """Every file below a directory."""
+    directory = Path(directory)
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+documents = st.lists(st.text("abc <se>\n", max_size=12) | st.binary(max_size=6), max_size=8)
+
+
+@settings(max_examples=40)
+@given(
+    documents,
+    st.sampled_from([{}, {"eos_token": "<e>"}, {"bos_token": "<s>", "eos_token": "<e>"}, {"bos_token": "<s>"}]),
+    st.sampled_from([(), ["<e>"], "all"]),
+    st.integers(1, 20),
+    st.integers(1, 3),
+)
+def test_shards_hold_what_encode_gives(documents, roles, allowed, shard_tokens, threads):
+    with tempfile.TemporaryDirectory() as name:
+        out = Path(name) / "out"
+        options = {"allowed_special": allowed, "shard_tokens": shard_tokens, "val_shards": 1, "threads": threads}
+        manifest = encode_dataset(TOKENIZER, documents, out, **roles, **options)
+        expected = []
+        for document in documents:
+            ids = TOKENIZER.encode(document, allowed_special=allowed)
+            expected.append([BOS] * ("bos_token" in roles) + ids + [EOS] * ("eos_token" in roles))
+        shards = TokenShards(out)
+        assert [shards.document(i).tolist() for i in range(shards.documents)] == expected
+        assert (manifest.documents, manifest.tokens) == (len(documents), sum(map(len, expected)))
+        assert manifest == shards.manifest
+        for number, shard in enumerate(manifest.shards):
+            array = np.load(out / shard.file)
+            assert array.dtype == np.uint16 and array.ndim == 1
+            assert len(array) == shard_tokens or number == len(manifest.shards) - 1
+            assert shard.file == f"tokens_{'train' if number else 'val'}_{number:06d}.npy"
+        shards.verify()
+        left = TOKENIZER.special_tokens.keys() - (TOKENIZER.special_tokens if allowed == "all" else allowed)
+        texts = [d.encode() if isinstance(d, str) else d for d in documents]
+        counted = {name: sum(text.count(name.encode()) for text in texts) for name in sorted(left)}
+        assert manifest.special_left_as_text == {name: n for name, n in counted.items() if n}
+        assert set(os.listdir(out)) == {"index", "manifest.json", "tokenizer.json", *(s.file for s in manifest.shards)}
+
+
+def test_prepended_eos(tmp_path):
+    encode_dataset(TOKENIZER, ["ab", "", "c"], tmp_path / "out", eos_token="<e>", eos_place="prepend")
+    shards = TokenShards(tmp_path / "out")
+    assert shards[:].tolist() == [EOS, 256, EOS, EOS, 99]
+    assert [shards.document_text(i) for i in range(3)] == ["ab", "", "c"]
+
+
+def test_threads_and_blocks_do_not_change_a_byte(tmp_path, monkeypatch):
+    text = [("ab c " * 50 + "\n") * n for n in (0, 1, 5, 40)] * 3
+    encode_dataset(TOKENIZER, text, tmp_path / "one", threads=1, shard_tokens=500, eos_token="<e>")
+    encode_dataset(TOKENIZER, text, tmp_path / "two", threads=3, shard_tokens=500, eos_token="<e>")
+    for size in (1, 50, 3000):
+        monkeypatch.setattr("fastbpe.pipeline.encode.BLOCK_BYTES", size)
+        encode_dataset(TOKENIZER, text, tmp_path / f"{size}", shard_tokens=500, eos_token="<e>")
+        assert contents(tmp_path / f"{size}") == contents(tmp_path / "one")
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+
+
+@pytest.mark.parametrize(("id_limit", "dtype"), [(65_536, np.uint16), (65_537, np.uint32)])
+def test_dtype_at_the_edge(tmp_path, id_limit, dtype):
+    merges = np.array(list(np.ndindex(256, 256)))[: id_limit - 257]
+    tokenizer = Tokenizer.from_merges(merges, pattern=None, special_tokens=["<e>"])
+    assert tokenizer.id_limit == id_limit
+    encode_dataset(tokenizer, ["a", "b"], tmp_path / "out", eos_token="<e>")
+    shards = TokenShards(tmp_path / "out")
+    assert shards[:].tolist() == [97, id_limit - 1, 98, id_limit - 1]
+    assert np.load(tmp_path / "out/tokens_train_000000.npy").dtype == dtype
+    shards.verify()
+
+
+@pytest.mark.parametrize("documents", [[], ["", "", ""]])
+def test_nothing_to_encode(tmp_path, documents):
+    manifest = encode_dataset(TOKENIZER, documents, tmp_path / "out")
+    assert (manifest.tokens, manifest.documents) == (0, len(documents))
+    shards = TokenShards(tmp_path / "out")
+    shards.verify()
+    assert [shards.document_text(i) for i in range(shards.documents)] == documents
+
+
+def test_manifest_tells_of_the_sources(tmp_path):
+    data = tmp_path / "data"
+    (data / "sub").mkdir(parents=True)
+    (data / "a.txt").write_bytes(b"one|two|")
+    (data / "sub/b.txt").write_bytes(b"three")
+    (data / "sub/.c.txt").write_bytes(b"hidden")
+    manifest = encode_dataset(TOKENIZER, files(data, separator="|"), tmp_path / "out")
+    assert manifest.reader == {"separator": "|", "lines": False}
+    assert manifest.sources == [
+        {
+            "name": "data",
+            "files": 2,
+            "documents": 4,
+            "bytes": 11,
+            "skipped": {"hidden": 1},
+            "skipped_examples": [["data/sub/.c.txt", "hidden"]],
+            "documents_per_file": [3, 1],
+        }
+    ]
+    assert manifest.bytes == 11
+    text = (tmp_path / "out/manifest.json").read_text()
+    assert str(tmp_path) not in text
+    manifest = encode_dataset(TOKENIZER, files(data, separator=b"\xff"), tmp_path / "bytes")
+    assert manifest.reader["separator"] == {"hex": "ff"}
+
+
+def test_source_names_do_not_depend_on_the_machine():
+    for name, shown in (("/a/b/c", "c"), ("/a/b/*.txt", "b/*.txt"), ("b/*.txt", "b/*.txt"), ("../x", "../x")):
+        assert source_entry(SourceReport(name))["name"] == shown
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"eos_token": "<x>"}, r"'<x>' is not a special token of this tokenizer; it has <s>, <e>"),
+        ({"bos_token": "<x>"}, "not a special token"),
+        ({"allowed_special": ["<x>"]}, "not a special token"),
+        ({"allowed_special": "<e>"}, "takes 'all' or a list"),
+        ({"eos_place": "middle"}, "append or prepend"),
+        ({"eos_token": "<e>", "bos_token": "<s>", "eos_place": "prepend"}, "choose one"),
+        ({"prefix": "train"}, "prefix"),
+        ({"shard_tokens": 0}, "shard_tokens"),
+        ({"val_shards": -1}, "val_shards"),
+        ({"threads": 0}, "threads"),
+    ],
+)
+def test_refused_parameters(tmp_path, options, what):
+    with pytest.raises(ParameterError, match=what):
+        encode_dataset(TOKENIZER, ["a"], tmp_path / "out", **options)
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_special_tokens_to_choose_from(tmp_path):
+    tokenizer = Tokenizer.from_merges([(97, 98)], pattern=None)
+    with pytest.raises(ParameterError, match="it has none"):
+        encode_dataset(tokenizer, ["a"], tmp_path / "out", eos_token="<e>")
+
+
+def test_an_existing_directory_is_refused(tmp_path):
+    encode_dataset(TOKENIZER, ["a"], tmp_path / "out")
+    before = contents(tmp_path / "out")
+    with pytest.raises(ParameterError, match="holds shards already"):
+        encode_dataset(TOKENIZER, ["b"], tmp_path / "out")
+    assert encode_dataset(TOKENIZER, ["a"], tmp_path / "out", resume=True) == TokenShards(tmp_path / "out").manifest
+    with pytest.raises(ParameterError, match=r"another run \(eos_token None, not '<e>'\)"):
+        encode_dataset(TOKENIZER, ["a"], tmp_path / "out", resume=True, eos_token="<e>")
+    assert contents(tmp_path / "out") == before
+
+
+def test_a_failed_source_leaves_nothing(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"text")
+    (tmp_path / "b.txt").write_bytes("text".encode("utf-16"))
+    with pytest.raises(DataError, match="UTF-16"):
+        encode_dataset(TOKENIZER, files(tmp_path / "a.txt", tmp_path / "b.txt"), tmp_path / "out", shard_tokens=100)
+    with pytest.raises(DataError, match="no such file"):
+        encode_dataset(TOKENIZER, files(tmp_path / "missing"), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_output_is_not_read_as_input(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"text")
+    manifest = encode_dataset(TOKENIZER, files(tmp_path), tmp_path / "out")
+    assert manifest.documents == 1
+    assert manifest.sources[0]["skipped"] == {"the output directory": 1}
+
+
+def interrupted(source, out, **options):
+    """A run that fails after two shards."""
+    with pytest.MonkeyPatch.context() as patch:
+        add = ShardWriter.add
+
+        def failing(self, *args):
+            add(self, *args)
+            if len(self.entries) >= 2:
+                raise KeyboardInterrupt
+
+        patch.setattr(ShardWriter, "add", failing)
+        with pytest.raises(KeyboardInterrupt):
+            encode_dataset(TOKENIZER, source, out, **options)
+
+
+def test_resume_and_what_it_refuses(tmp_path, monkeypatch):
+    monkeypatch.setattr("fastbpe.pipeline.encode.BLOCK_BYTES", 64)
+    data = tmp_path / "data.txt"
+    data.write_bytes(b"ab c<e>\n" * 100)
+    source = files(data, lines=True)
+    options = {"shard_tokens": 100, "eos_token": "<e>"}
+    encode_dataset(TOKENIZER, source, tmp_path / "whole", **options)
+    out = tmp_path / "out"
+    interrupted(source, out, **options)
+    assert not list(out.rglob("*.tmp")) and len(list(out.glob("*.npy"))) >= 2
+    with pytest.raises(ParameterError, match="--resume"):
+        encode_dataset(TOKENIZER, source, out, **options)
+    with pytest.raises(ParameterError, match="eos_place"):
+        encode_dataset(TOKENIZER, source, out, **options, eos_place="prepend", resume=True)
+    with pytest.raises(ParameterError, match="shard_tokens is another"):
+        encode_dataset(TOKENIZER, source, out, eos_token="<e>", shard_tokens=101, resume=True)
+    state = data.stat()
+    data.write_bytes(data.read_bytes() + b"x")
+    with pytest.raises(ParameterError, match="the sources have changed"):
+        encode_dataset(TOKENIZER, source, out, **options, resume=True)
+    data.write_bytes(data.read_bytes()[:-1])
+    os.utime(data, ns=(state.st_atime_ns, state.st_mtime_ns))
+    encode_dataset(TOKENIZER, source, out, **options, resume=True, threads=2)
+    assert contents(out) == contents(tmp_path / "whole")
+
+
+def test_resume_of_documents_given(tmp_path, monkeypatch):
+    monkeypatch.setattr("fastbpe.pipeline.encode.BLOCK_BYTES", 64)
+    documents = [f"ab c{n}<e>" for n in range(100)]
+    encode_dataset(TOKENIZER, iter(documents), tmp_path / "whole", shard_tokens=100)
+    out = tmp_path / "out"
+    interrupted(iter(documents), out, shard_tokens=100)
+    for others in (["other", *documents[1:]], documents[:5], []):
+        with pytest.raises(ParameterError, match="the source is not as it was"):
+            encode_dataset(TOKENIZER, iter(others), out, shard_tokens=100, resume=True)
+    encode_dataset(TOKENIZER, iter(documents), out, shard_tokens=100, resume=True)
+    assert contents(out) == contents(tmp_path / "whole")
+
+
+def test_a_second_run_is_refused_while_the_first_lives(tmp_path):
+    def documents():
+        yield "a"
+        with pytest.raises(FastbpeError, match="another run is writing here"):
+            encode_dataset(TOKENIZER, documents(), tmp_path / "out", resume=True)
+        yield "b"
+
+    assert encode_dataset(TOKENIZER, documents(), tmp_path / "out").documents == 2
+
+
+def test_progress_and_facts(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"ab" * 50)
+    events = []
+    encode_dataset(TOKENIZER, tmp_path / "a.txt", tmp_path / "out", progress=events.append)
+    assert (events[0].phase, events[0].total) == ("encode", 100)
+    assert events[-1].finished and events[-1].done == 100
+    assert events[-1].facts == {"documents": 1, "tokens": 50, "shards": 1}
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_file_that_cannot_grow_is_a_clean_error(tmp_path):
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))
+            encode_dataset(TOKENIZER, ["xyz " * 5000], tmp_path / "out", threads=1)
+        except FastbpeError as error:
+            os.write(write, json.dumps([type(error).__name__, str(error)]).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    message = json.loads(os.read(read, 10_000) or "null")
+    os.waitpid(child, 0)
+    os.close(read)
+    assert message == ["FastbpeError", f"{tmp_path}/out: the disk is full; free some space, then start again"]
+    assert not (tmp_path / "out").exists()
