@@ -23,7 +23,7 @@ from fastbpe.kernels.mergetable import MergeList
 from fastbpe.kernels.special import SpecialTrie, make_spans
 from fastbpe.kernels.tokens import join_tokens
 from fastbpe.model import Model, list_names, model_of_merges
-from fastbpe.pattern.named import NAMED
+from fastbpe.pattern.named import NAMED, name_of
 from fastbpe.text import to_bytes
 
 #: Bound of the caches of all threads that use one tokenizer at the same time.
@@ -64,9 +64,7 @@ class Tokenizer:
         merges is (n, 2) in byte/merge space (0..255 are bytes, 256 + k is merge k) whatever ids result;
         counts, (n,), says how often each pair occurred when it was learned. `pattern` is a name, a text, or None.
         """
-        pattern_name = pattern if pattern in NAMED else None
-        if pattern is None:
-            pattern_name = "none"
+        text = None if pattern is None else NAMED.get(pattern, pattern)
         return cls(
             model_of_merges(
                 np.asarray(merges, dtype=np.int64),
@@ -74,8 +72,8 @@ class Tokenizer:
                 special_placement,
                 counts=None if counts is None else np.array(counts, dtype=np.int64),
                 roles=_roles(bos_token, eos_token, pad_token),
-                pattern=None if pattern is None else NAMED.get(pattern, pattern),
-                pattern_name=pattern_name,
+                pattern=text,
+                pattern_name=name_of(text),
                 unmatched=unmatched,
                 record=None if record is None else dict(record),
             )

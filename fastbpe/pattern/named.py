@@ -42,3 +42,8 @@ NAMED: dict[str, str | None] = {
     "none": None,
 }
 """Name -> pattern text; ``none`` has none: the whole document is one chunk."""
+
+
+def name_of(text: str | None) -> str | None:
+    """The name of a pattern's text, None when it has none."""
+    return next((name for name, named in NAMED.items() if named == text), None)

@@ -11,7 +11,7 @@ from ..errors import PatternError
 from ..kernels.split import SplitTable, check_spans, split_ends, split_last_cut
 from ..text import utf8
 from .automaton import Automaton, NotCompilable, compile_pattern, kernel_tables
-from .named import NAMED
+from .named import NAMED, name_of
 from .parser import Unsupported, parse
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _named(pattern: str | None) -> tuple[str | None, str | None]:
             f"no pattern is called {pattern!r}; the names are {', '.join(NAMED)} "
             "(to have it read as a regular expression, put it into a group)"
         )
-    return next((name for name, text in NAMED.items() if text == pattern), None), pattern
+    return name_of(pattern), pattern
 
 
 @lru_cache(maxsize=64)

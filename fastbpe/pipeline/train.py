@@ -1,0 +1,156 @@
+"""Training: a corpus or its chunk counts in, a tokenizer out."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from fastbpe import __version__
+from fastbpe.corpus.sources import Files
+from fastbpe.counts import ChunkCounts
+from fastbpe.errors import DataError, ParameterError
+from fastbpe.merging import TIE_BREAKS, Merges, OnMerges, learn_merges
+from fastbpe.model import PLACEMENTS, ROLES, list_names
+from fastbpe.pattern.named import NAMED
+from fastbpe.pipeline.count import count_chunks
+from fastbpe.pipeline.progress import ProgressLike, as_progress
+from fastbpe.tokenizer import Tokenizer
+
+
+class _Default(str):
+    """A parameter's default, told from the same text given by the caller by its identity."""
+
+
+_CL100K = _Default("cl100k")
+_REFUSE = _Default("refuse")
+
+
+def train(
+    source: Iterable[str | bytes] | Files | Path | ChunkCounts,
+    vocab_size: int,
+    pattern: str | None = _CL100K,
+    special_tokens: Sequence[str] = (),
+    special_placement: str = "last",
+    bos_token: str | None = None,
+    eos_token: str | None = None,
+    pad_token: str | None = None,
+    min_frequency: int = 2,
+    max_token_length: int | None = None,
+    tie_break: str = "lowest",
+    unmatched: str = _REFUSE,
+    errors: str = "keep",
+    threads: int | None = None,
+    progress: ProgressLike = None,
+    on_merges: OnMerges | None = None,
+) -> Tokenizer:
+    """Trains a tokenizer of at most vocab_size ids: 256 bytes, merges and special tokens.
+
+    source: an iterable of str or bytes, each a document; `fastbpe.files(..)`; a Path; or ChunkCounts, which bring
+    their pattern, special tokens and treatment of unmatched text.
+    pattern: a named pattern, a regular expression, or None (each document is one chunk).
+    special_tokens: cut out of the text before it is split; their ids come after the merges ("last") or before the
+    bytes ("first") in the order given. bos_token, eos_token, pad_token name which of them have that role.
+    Training stops at vocab_size, when no pair occurs min_frequency times, or when every merge left would be longer
+    than max_token_length bytes; the tokenizer's record says which. Ties: see `learn_merges`.
+    on_merges: called with each run of new merges as they are learned.
+
+    Raises ParameterError before anything is read when a parameter cannot be honoured, DataError for an empty corpus.
+    """
+    vocab_size = operator.index(vocab_size)
+    names = list_names(special_tokens, "special_tokens")
+    if isinstance(source, ChunkCounts):
+        names = _settled(source, pattern, names, unmatched)
+    roles = {"bos": bos_token, "eos": eos_token, "pad": pad_token}
+    _check(vocab_size, names, roles, special_placement, tie_break)
+    with as_progress(progress) as display:
+        if isinstance(source, ChunkCounts):
+            counts = source
+        else:
+            counts = count_chunks(
+                source,
+                pattern=pattern,
+                special_tokens=names,
+                unmatched=unmatched,
+                errors=errors,
+                threads=threads,
+                progress=display,
+            )
+        if not len(counts):
+            raise DataError(
+                f"the corpus holds no text to train on ({counts.corpus.documents} documents, "
+                f"{counts.corpus.n_bytes} bytes): give at least one non-empty document"
+            )
+        n_merges = vocab_size - 256 - len(names)
+        display.phase("merge", n_merges, "merges")
+
+        def tell(part: Merges) -> None:
+            display.advance(len(part))
+            if on_merges is not None:
+                on_merges(part)
+
+        merges = learn_merges(counts, n_merges, min_frequency, max_token_length, tie_break, tell)
+        display.finish(stopped_by=merges.stop_reason)
+    record: dict[str, Any] = {
+        "fastbpe": __version__,
+        "parameters": {
+            "vocab_size": vocab_size,
+            "min_frequency": min_frequency,
+            "max_token_length": max_token_length,
+            "tie_break": tie_break,
+        },
+        "corpus": {
+            "documents": counts.corpus.documents,
+            "bytes": counts.corpus.n_bytes,
+            "invalid_bytes": counts.corpus.invalid_bytes,
+            "chunks": counts.total,
+            "distinct_chunks": len(counts),
+        },
+        "stop_reason": merges.stop_reason,
+    }
+    return Tokenizer.from_merges(
+        merges.pairs,
+        counts=merges.counts,
+        pattern=counts.pattern,
+        special_tokens=names,
+        special_placement=special_placement,
+        bos_token=bos_token,
+        eos_token=eos_token,
+        pad_token=pad_token,
+        unmatched=counts.unmatched,
+        record=record,
+    )
+
+
+def _check(
+    vocab_size: int, names: list[str], roles: dict[str, str | None], special_placement: str, tie_break: str
+) -> None:
+    """Refuses before the reading begins what would be refused after it."""
+    floor = 256 + len(names)
+    if vocab_size < floor:
+        raise ParameterError(
+            f"vocab_size={vocab_size} is below the floor of {floor}: 256 bytes and {len(names)} special tokens"
+        )
+    if special_placement not in PLACEMENTS:
+        raise ParameterError(f"special_placement={special_placement!r}: choose one of {', '.join(PLACEMENTS)}")
+    if tie_break not in TIE_BREAKS:
+        raise ParameterError(f"tie_break={tie_break!r}: choose one of {', '.join(TIE_BREAKS)}")
+    for role in ROLES:
+        name = roles[role]
+        if name is not None and name not in names:
+            raise ParameterError(f"{role}_token={name!r} is not among the special tokens: {names}")
+
+
+def _settled(counts: ChunkCounts, pattern: str | None, names: list[str], unmatched: str) -> list[str]:
+    """The special tokens of a training from counts, which were made with one pattern and cannot take another."""
+    given = None if pattern is None else NAMED.get(pattern, pattern)
+    if pattern is not _CL100K and given != counts.pattern:
+        raise ParameterError(f"pattern={pattern!r}, but these counts were made with {counts.pattern!r}: leave it out")
+    if unmatched is not _REFUSE and unmatched != counts.unmatched:
+        raise ParameterError(f"unmatched={unmatched!r}, but these counts were made with {counts.unmatched!r}")
+    if names and sorted(names) != sorted(counts.special_tokens):
+        raise ParameterError(
+            f"special_tokens={names}, but {list(counts.special_tokens)} were cut out when these counts were made"
+        )
+    return names or list(counts.special_tokens)

@@ -1,0 +1,98 @@
+"""pipeline/train.py: from documents or counts to a tokenizer, against the reference."""
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fastbpe
+from fastbpe.merging import TIE_BREAKS
+from fastbpe.pattern.named import NAMED
+
+texts = st.lists(st.text("ab c\n1é，月", max_size=30), min_size=1, max_size=6)
+
+
+def trained(documents, vocab_size, **options):
+    return fastbpe.train([document.encode() for document in documents], vocab_size, **options)
+
+
+@settings(deadline=None, max_examples=100)
+@given(texts, st.integers(0, 30), st.sampled_from(["gpt2", "cl100k", "none"]), st.sampled_from(TIE_BREAKS))
+def test_equals_the_reference(documents, n_merges, pattern, tie_break):
+    counts = reference.count_chunks(documents, NAMED[pattern])
+    if not counts:
+        with pytest.raises(fastbpe.DataError, match="no text to train on"):
+            trained(documents, 256 + n_merges, pattern=pattern)
+        return
+    expected, reason = reference.train(counts, n_merges, tie_break=tie_break)
+    tokenizer = trained(documents, 256 + n_merges, pattern=pattern, tie_break=tie_break)
+    assert tokenizer.merges.tolist() == [[left, right] for left, right, _, _ in expected]
+    assert tokenizer.model.counts.tolist() == [count for _, _, count, _ in expected]
+    assert tokenizer.record["stop_reason"] == reason
+    for document in documents:
+        assert tokenizer.encode(document) == reference.encode(document, [pair[:2] for pair in expected], NAMED[pattern])
+
+
+def test_special_tokens_are_cut_out_and_numbered():
+    documents = ["<s>ab ab<s>ab</s>"] * 3
+    last = trained(documents, 300, special_tokens=["<s>", "</s>"], eos_token="</s>")
+    first = trained(documents, 300, special_tokens=["<s>", "</s>"], special_placement="first")
+    assert not any(b"<" in last.token_bytes(i) for i in range(256, 256 + len(last.merges)))
+    assert last.special_tokens == {"<s>": 256 + len(last.merges), "</s>": 257 + len(last.merges)}
+    assert first.special_tokens == {"<s>": 0, "</s>": 1}
+    assert (first.merges - 2).tolist() == last.merges.tolist()
+    assert last.eos_id == last.special_tokens["</s>"]
+
+
+def test_the_record_says_what_was_done():
+    tokenizer = trained(["low low lower lowest", "", "\n"], 260, pattern="gpt2", min_frequency=3)
+    assert tokenizer.record == {
+        "fastbpe": fastbpe.__version__,
+        "parameters": {"vocab_size": 260, "min_frequency": 3, "max_token_length": None, "tie_break": "lowest"},
+        "corpus": {"documents": 3, "bytes": 21, "invalid_bytes": 0, "chunks": 5, "distinct_chunks": 5},
+        "stop_reason": "min_frequency",
+    }
+
+
+def test_counts_bring_their_pattern_and_special_tokens():
+    counts = fastbpe.ChunkCounts.from_dict({b"ab": 5, b" ab": 3}, pattern="gpt2", special_tokens=["<s>"])
+    tokenizer = fastbpe.train(counts, 258)
+    assert (tokenizer.pattern, tokenizer.pattern_name) == (NAMED["gpt2"], "gpt2")
+    assert tokenizer.special_tokens == {"<s>": 257}
+    assert fastbpe.train(counts, 258, pattern="gpt2", special_tokens=["<s>"]) == tokenizer
+    for options, message in (
+        ({"pattern": "cl100k"}, "made with"),
+        ({"pattern": None}, "made with"),
+        ({"special_tokens": ["</s>"]}, "cut out"),
+        ({"unmatched": "isolate"}, "made with"),
+    ):
+        with pytest.raises(fastbpe.ParameterError, match=message):
+            fastbpe.train(counts, 258, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"vocab_size": 257, "special_tokens": ["<a>", "<b>"]}, "below the floor of 258"),
+        ({"special_placement": "middle"}, "special_placement='middle'"),
+        ({"tie_break": "any"}, "tie_break='any'"),
+        ({"eos_token": "</s>"}, "eos_token='</s>' is not among"),
+        ({"special_tokens": "<s>"}, "list of names"),
+        ({"pattern": "gpt3"}, "gpt3"),
+    ],
+)
+def test_parameters_are_refused_before_anything_is_read(options, message):
+    def documents():
+        raise AssertionError("read")
+        yield
+
+    with pytest.raises(fastbpe.ParameterError, match=message):
+        fastbpe.train(documents(), **{"vocab_size": 300, **options})
+
+
+def test_merges_are_told_as_they_are_learned():
+    parts = []
+    tokenizer = trained(["low low lower lowest"] * 4, 262, on_merges=parts.append)
+    assert np.concatenate([part.pairs for part in parts]).tolist() == tokenizer.merges.tolist()
+    assert parts[-1].stop_reason == "vocab_size"
