@@ -19,6 +19,7 @@ _HOMES = {
     "Tokenizer": "tokenizer",
     "count_chunks": "pipeline.count",
     "encode_dataset": "pipeline.encode",
+    "extend": "pipeline.extend",
     "files": "corpus.sources",
     "load": "formats",
     "train": "pipeline.train",

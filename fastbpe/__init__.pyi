@@ -9,6 +9,7 @@ from fastbpe.formats import load as load
 from fastbpe.pattern.splitter import Splitter as Splitter
 from fastbpe.pipeline.count import count_chunks as count_chunks
 from fastbpe.pipeline.encode import encode_dataset as encode_dataset
+from fastbpe.pipeline.extend import extend as extend
 from fastbpe.pipeline.train import train as train
 from fastbpe.shards import TokenShards as TokenShards
 from fastbpe.tokenizer import Tokenizer as Tokenizer

@@ -152,6 +152,16 @@ class ChunkCounts:
         """How many bytes these chunks stand for, repeated ones included."""
         return _exact_dot(self.counts, np.diff(self.starts))
 
+    def facts(self) -> dict[str, int]:
+        """What a training writes down of its corpus: figures only, no path."""
+        return {
+            "documents": self.corpus.documents,
+            "bytes": self.corpus.n_bytes,
+            "invalid_bytes": self.corpus.invalid_bytes,
+            "chunks": self.total,
+            "distinct_chunks": len(self),
+        }
+
     def items(self) -> Iterator[tuple[bytes, int]]:
         """(chunk, count) row by row; for looking at counts, not for large ones."""
         for i, count in enumerate(self.counts):

@@ -54,17 +54,8 @@ def learn_merges(
     character, "first" the pair that occurs first in the rows of the counts as they are merged so far. Stops early when
     no pair reaches min_frequency, or when each that does would be longer than max_token_length bytes.
     """
-    if tie_break not in TIE_BREAKS:
-        raise ParameterError(f"tie_break={tie_break!r}: choose one of {', '.join(TIE_BREAKS)}")
-    if min_frequency < 1:
-        raise ParameterError(f"min_frequency={min_frequency}: it must be at least 1")
-    if max_token_length is not None and max_token_length < 1:
-        raise ParameterError(f"max_token_length={max_token_length}: it must be at least 1 byte, or None for no limit")
-    if n_merges < 0:
-        raise ParameterError(f"n_merges={n_merges}: it must not be negative")
-    byte_ids = np.arange(256, dtype=np.uint32)
-    if tie_break == "huggingface":
-        byte_ids = BYTE_ORDER.astype(np.uint32)
+    byte_ids = BYTE_ORDER.astype(np.uint32) if tie_break == "huggingface" else np.arange(256, dtype=np.uint32)
+    _check(n_merges, min_frequency, max_token_length, tie_break)
     merger = Merger(
         counts.data,
         counts.starts,
@@ -75,13 +66,69 @@ def learn_merges(
         max_token_length=max_token_length,
         tie_first=tie_break == "first",
     )
-    bytes_of = np.argsort(byte_ids)
+    return _run(merger, np.argsort(byte_ids), on_merges)
+
+
+def learn_more_merges(
+    words: tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]],
+    counts: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+    is_byte: npt.NDArray[np.int64],
+    n_merges: int,
+    min_frequency: int = 2,
+    max_token_length: int | None = None,
+    tie_break: str = "lowest",
+    on_merges: OnMerges | None = None,
+) -> Merges:
+    """As `learn_merges`, on chunks that are merged already.
+
+    words: the chunks' tokens as rows 0..n - 1 of the vocabulary, uint32, and the offsets of each chunk in them;
+    counts: of each chunk; lengths: bytes of each of the n tokens; is_byte: int64 (n), the byte that a token is, or -1.
+    In the result's pairs, row r of the vocabulary is r and merge k is n + k. Ties go by row ("lowest"), or by row with
+    the bytes before all others and in the order of their GPT-2 characters ("huggingface").
+    """
+    _check(n_merges, min_frequency, max_token_length, tie_break)
+    n = len(lengths)
+    order = np.arange(n)
+    if tie_break == "huggingface":
+        order = np.argsort(np.where(is_byte >= 0, BYTE_ORDER[is_byte].astype(np.int64), 256 + order))
+    place = np.empty(n, np.uint32)
+    place[order] = np.arange(n, dtype=np.uint32)
+    symbols, starts = words
+    merger = Merger(
+        np.zeros(0, np.uint8),
+        starts,
+        counts,
+        np.arange(256, dtype=np.uint32),
+        n_merges,
+        min_frequency=min_frequency,
+        max_token_length=max_token_length,
+        tie_first=tie_break == "first",
+        symbols=place[symbols],
+        lengths=np.ascontiguousarray(lengths[order], dtype=np.int64),
+    )
+    return _run(merger, order, on_merges)
+
+
+def _check(n_merges: int, min_frequency: int, max_token_length: int | None, tie_break: str) -> None:
+    if tie_break not in TIE_BREAKS:
+        raise ParameterError(f"tie_break={tie_break!r}: choose one of {', '.join(TIE_BREAKS)}")
+    if min_frequency < 1:
+        raise ParameterError(f"min_frequency={min_frequency}: it must be at least 1")
+    if max_token_length is not None and max_token_length < 1:
+        raise ParameterError(f"max_token_length={max_token_length}: it must be at least 1 byte, or None for no limit")
+    if n_merges < 0:
+        raise ParameterError(f"n_merges={n_merges}: it must not be negative")
+
+
+def _run(merger: Merger, initial: npt.NDArray[np.int64], on_merges: OnMerges | None) -> Merges:
+    """Runs to the end; initial[i] is what the merger's id i is called in the result."""
 
     def part(since: int) -> Merges:
-        pairs, pair_counts, tokens_after = merger.merges(since)
+        pairs, counts, tokens_after = merger.merges(since)
         pairs = pairs.astype(np.int64)
-        pairs = np.where(pairs < 256, bytes_of[np.minimum(pairs, 255)], pairs)
-        return Merges(pairs, pair_counts, tokens_after, merger.stop_reason or "")
+        pairs = np.where(pairs < len(initial), initial[np.minimum(pairs, len(initial) - 1)], pairs)
+        return Merges(pairs, counts, tokens_after, merger.stop_reason or "")
 
     done = 0
     while merger.stop_reason is None:

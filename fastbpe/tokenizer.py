@@ -21,6 +21,7 @@ from fastbpe.errors import DataError, ParameterError
 from fastbpe.kernels.encode import Encoder, Scratch
 from fastbpe.kernels.mergetable import MergeList
 from fastbpe.kernels.special import SpecialTrie, make_spans
+from fastbpe.kernels.split import SplitTable
 from fastbpe.kernels.tokens import join_tokens
 from fastbpe.model import Model, list_names, model_of_merges
 from fastbpe.pattern.named import NAMED, name_of
@@ -385,6 +386,23 @@ class Tokenizer:
         table = ends = None
         if self._model.pattern is not None:
             table, ends = self.splitter.table, self.splitter.span_ends(data, spans)
+        return self._encode(data, spans, table, ends)
+
+    def encode_chunks(
+        self, data: NDArray[np.uint8], starts: NDArray[np.int64]
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """As `encode_spans`, of chunks data[starts[i]:starts[i + 1]], which are not split any further."""
+        stops = starts[1:]
+        spans = np.column_stack((starts[:-1], stops, stops, np.full(len(stops), -1, np.int64)))
+        return self._encode(data, np.ascontiguousarray(spans), None, None)
+
+    def _encode(
+        self,
+        data: bytes | NDArray[np.uint8],
+        spans: NDArray[np.int64],
+        table: SplitTable | None,
+        ends: NDArray[np.int64] | None,
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         try:
             scratch = self._scratches.pop()
         except IndexError:

@@ -77,11 +77,7 @@ def train(
                 threads=threads,
                 progress=display,
             )
-        if not len(counts):
-            raise DataError(
-                f"the corpus holds no text to train on ({counts.corpus.documents} documents, "
-                f"{counts.corpus.n_bytes} bytes): give at least one non-empty document"
-            )
+        check_counts(counts)
         n_merges = vocab_size - 256 - len(names)
         display.phase("merge", n_merges, "merges")
 
@@ -100,13 +96,7 @@ def train(
             "max_token_length": max_token_length,
             "tie_break": tie_break,
         },
-        "corpus": {
-            "documents": counts.corpus.documents,
-            "bytes": counts.corpus.n_bytes,
-            "invalid_bytes": counts.corpus.invalid_bytes,
-            "chunks": counts.total,
-            "distinct_chunks": len(counts),
-        },
+        "corpus": counts.facts(),
         "stop_reason": merges.stop_reason,
     }
     return Tokenizer.from_merges(
@@ -121,6 +111,15 @@ def train(
         unmatched=counts.unmatched,
         record=record,
     )
+
+
+def check_counts(counts: ChunkCounts) -> None:
+    """Raises DataError when there is nothing to learn from."""
+    if not len(counts):
+        raise DataError(
+            f"the corpus holds no text to train on ({counts.corpus.documents} documents, "
+            f"{counts.corpus.n_bytes} bytes): give at least one non-empty document"
+        )
 
 
 def _check(

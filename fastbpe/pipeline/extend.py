@@ -1,0 +1,124 @@
+"""Extending a tokenizer: more merges for it, learned on new text."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from fastbpe import __version__
+from fastbpe.corpus.sources import Source
+from fastbpe.counts import ChunkCounts
+from fastbpe.errors import ParameterError
+from fastbpe.merging import Merges, OnMerges, learn_more_merges
+from fastbpe.model import Model
+from fastbpe.pipeline.count import count_chunks
+from fastbpe.pipeline.progress import ProgressLike, as_progress
+from fastbpe.pipeline.train import check_counts
+from fastbpe.tokenizer import Tokenizer
+
+
+def extend(
+    tokenizer: Tokenizer,
+    source: Source | ChunkCounts,
+    vocab_size: int,
+    min_frequency: int = 2,
+    max_token_length: int | None = None,
+    tie_break: str = "lowest",
+    errors: str = "keep",
+    threads: int | None = None,
+    progress: ProgressLike = None,
+    on_merges: OnMerges | None = None,
+) -> Tokenizer:
+    """A tokenizer with the old one's ids, and more merges up to vocab_size ids in all; new ids follow the largest.
+
+    The text is split by the tokenizer's pattern, its special tokens are cut out, and what is left is merged as it
+    would encode it; then learning goes on as in `train`, which see for the parameters. ChunkCounts must have been made
+    with the same pattern and special tokens. The record keeps the old one under "extended".
+    Raises ParameterError when vocab_size is below what the tokenizer has.
+    """
+    model = tokenizer.model
+    vocab_size = operator.index(vocab_size)
+    if vocab_size < model.vocab_size:
+        raise ParameterError(f"vocab_size={vocab_size} is below the {model.vocab_size} ids that the tokenizer has")
+    with as_progress(progress) as display:
+        if isinstance(source, ChunkCounts):
+            counts = source
+            _check_rules(model, counts)
+        else:
+            counts = count_chunks(
+                source,
+                pattern=model.pattern,
+                special_tokens=list(model.special_tokens),
+                unmatched=model.unmatched,
+                errors=errors,
+                threads=threads,
+                progress=display,
+            )
+        check_counts(counts)
+        n_merges = vocab_size - model.vocab_size
+        display.phase("merge", n_merges, "merges")
+
+        def tell(part: Merges) -> None:
+            display.advance(len(part))
+            if on_merges is not None:
+                on_merges(part)
+
+        ids, offsets = tokenizer.encode_chunks(counts.data, counts.starts)
+        bytes_of_rows = np.full(len(model.ids), -1, np.int64)
+        bytes_of_rows[np.searchsorted(model.ids, model.byte_ids)] = np.arange(256)
+        merges = learn_more_merges(
+            (np.searchsorted(model.ids, ids).astype(np.uint32), offsets),
+            counts.counts,
+            np.diff(model.starts),
+            bytes_of_rows,
+            n_merges,
+            min_frequency,
+            max_token_length,
+            tie_break,
+            tell,
+        )
+        display.finish(stopped_by=merges.stop_reason)
+    record = {
+        "fastbpe": __version__,
+        "parameters": {
+            "vocab_size": vocab_size,
+            "min_frequency": min_frequency,
+            "max_token_length": max_token_length,
+            "tie_break": tie_break,
+        },
+        "corpus": counts.facts(),
+        "stop_reason": merges.stop_reason,
+        "extended": model.record,
+    }
+    return Tokenizer(_extended(model, merges, record))
+
+
+def _extended(model: Model, merges: Merges, record: dict[str, Any]) -> Model:
+    new_ids = np.arange(model.id_limit, model.id_limit + len(merges), dtype=np.int64)
+    ids = np.concatenate((model.ids.astype(np.int64), new_ids))
+    tokens = list(model.tokens)
+    for left, right in merges.pairs.tolist():
+        tokens.append(tokens[left] + tokens[right])
+    new = tokens[len(model.tokens) :]
+    changed = {
+        "ids": ids.astype(np.uint32),
+        "data": np.concatenate((model.data, np.frombuffer(b"".join(new), np.uint8))),
+        "starts": np.concatenate((model.starts, model.starts[-1] + np.cumsum([len(t) for t in new], dtype=np.int64))),
+        "merges": np.concatenate((model.merges, np.column_stack((ids[merges.pairs], new_ids)))),
+        "counts": None if model.counts is None else np.concatenate((model.counts, merges.counts)),
+        "record": record,
+    }
+    return Model(**{field.name: getattr(model, field.name) for field in fields(Model)} | changed)
+
+
+def _check_rules(model: Model, counts: ChunkCounts) -> None:
+    for what, ours, theirs in (
+        ("pattern", model.pattern, counts.pattern),
+        ("unmatched", model.unmatched, counts.unmatched),
+        ("special tokens", sorted(model.special_tokens), sorted(counts.special_tokens)),
+    ):
+        if ours != theirs:
+            raise ParameterError(f"these counts were made with the {what} {theirs!r}, the tokenizer has {ours!r}")

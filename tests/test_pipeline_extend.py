@@ -1,0 +1,64 @@
+"""pipeline/extend.py: going on from a tokenizer is as if training had never stopped."""
+
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fastbpe
+from fastbpe.merging import TIE_BREAKS
+from fastbpe.pattern.named import NAMED
+
+documents_of = st.lists(st.text("abc \n", min_size=1, max_size=40), min_size=1, max_size=5)
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    documents_of, st.integers(0, 10), st.integers(0, 10), st.sampled_from(TIE_BREAKS), st.sampled_from(["gpt2", "none"])
+)
+def test_the_same_text_gives_what_one_training_would_have(documents, first, more, tie_break, pattern):
+    short = fastbpe.train(documents, 256 + first, pattern=pattern, tie_break=tie_break)
+    long = fastbpe.extend(short, documents, short.vocab_size + more, tie_break=tie_break)
+    whole = fastbpe.train(documents, short.vocab_size + more, pattern=pattern, tie_break=tie_break)
+    assert long == whole
+    assert long.model.counts.tolist() == whole.model.counts.tolist()
+    assert long.record["extended"] == short.record
+
+
+@settings(deadline=None, max_examples=100)
+@given(documents_of, documents_of, st.integers(0, 10), st.integers(1, 10))
+def test_new_text_is_merged_as_the_tokenizer_encodes_it(old, new, first, more):
+    short = fastbpe.train(old, 257 + first, pattern="gpt2", special_tokens=["<s>"])
+    long = fastbpe.extend(short, new, short.vocab_size + more)
+    assert long.merges[: len(short.merges)].tolist() == short.merges.tolist()
+    assert long.special_tokens == short.special_tokens
+    words = {
+        chunk: reference.encode_chunk(chunk, short.merges.tolist())
+        for chunk in reference.count_chunks(new, NAMED["gpt2"])
+    }
+    added = long.merges[len(short.merges) :].tolist()
+    weighted = [(words[chunk], n) for chunk, n in reference.count_chunks(new, NAMED["gpt2"]).items()]
+    for k, pair in enumerate(added):
+        counts = reference.pair_counts(weighted)
+        top = max(counts.values())
+        assert pair == list(min(pair for pair, n in counts.items() if n == top))
+        weighted = [(reference.replace(ids, tuple(pair), short.id_limit + k), n) for ids, n in weighted]
+
+
+def test_ids_that_exist_do_not_move():
+    short = fastbpe.train(["ab ab"], 258, special_tokens=["<s>"])
+    long = fastbpe.extend(short, ["xyz xyz"], 260)
+    assert long.special_tokens == {"<s>": 257}
+    assert long.model.ids[-2:].tolist() == [258, 259]
+    assert [long.token_bytes(i) for i in (256, 258, 259)] == [b"ab", b"xy", b"xyz"]
+    assert long.decode(long.encode("ab xyz")) == "ab xyz"
+
+
+def test_what_cannot_be_is_refused():
+    short = fastbpe.train(["ab ab"], 257)
+    with pytest.raises(fastbpe.ParameterError, match="below the 257 ids"):
+        fastbpe.extend(short, ["ab"], 256)
+    with pytest.raises(fastbpe.ParameterError, match="the pattern"):
+        fastbpe.extend(short, fastbpe.ChunkCounts.from_dict({b"ab": 2}, pattern="gpt2"), 300)
+    with pytest.raises(fastbpe.DataError, match="no text"):
+        fastbpe.extend(short, [""], 300)
