@@ -256,10 +256,12 @@ cdef int count_spans(Partitions* partitions, CountState* state, const uint8_t* d
 
 cdef int count_chunks(Partitions* partitions, CountState* state, const uint8_t* data, int64_t n_data, int64_t start,
                       const int64_t* ends, int64_t n_ends, int64_t position) noexcept nogil:
-    """Counts the chunks that lie between `start` and the ends, in batches: keys and hashes first, then the cache."""
+    """Counts the chunks between `start` and the ends, in batches: keys and cache lines first, then the entries."""
     cdef Packed[CHUNK_BATCH] keys
-    cdef uint64_t[CHUNK_BATCH] hashes
+    cdef (ChunkEntry*)[CHUNK_BATCH] lines
     cdef int64_t[CHUNK_BATCH] firsts
+    cdef ChunkEntry* cache = state.cache
+    cdef uint64_t set_mask = state.set_mask
     cdef int64_t i = 0, j, n, stop, length
     cdef int status
     cdef const uint8_t* bytes
@@ -273,9 +275,9 @@ cdef int count_chunks(Partitions* partitions, CountState* state, const uint8_t* 
             length = ends[i] - start
             if length <= PACKED_MAX:
                 keys[n] = packed_load(bytes, length, n_data - start)
-                hashes[n] = packed_hash(keys[n])
+                lines[n] = cache + 2 * (packed_hash(keys[n]) & set_mask)
                 firsts[n] = position + start
-                fastbpe_prefetch(state.cache + 2 * (hashes[n] & state.set_mask))
+                fastbpe_prefetch(lines[n])
                 n += 1
             else:
                 status = waiting_add_long(partitions, &state.waiting, LongChunk(
@@ -285,7 +287,7 @@ cdef int count_chunks(Partitions* partitions, CountState* state, const uint8_t* 
             start = ends[i]
         i = stop
         for j in range(n):
-            line = state.cache + 2 * (hashes[j] & state.set_mask)
+            line = lines[j]
             # The entry met last stands first, so that the other one leaves. (Finding the entry without branches is
             # slower: the processor guesses right more often than it can wait for the line.)
             if packed_equal(line[0].key, keys[j]):
