@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastbpe.corpus.sources import SourceReport, files
+from fastbpe.corpus.sources import files
 from fastbpe.errors import DataError, FastbpeError, ParameterError
-from fastbpe.pipeline.encode import encode_dataset, source_entry
+from fastbpe.pipeline.encode import encode_dataset
+from fastbpe.pipeline.verify import verify_dataset
 from fastbpe.shards import TokenShards
 from fastbpe.shards.writer import ShardWriter
 from fastbpe.tokenizer import Tokenizer
@@ -116,7 +117,7 @@ def test_manifest_tells_of_the_sources(tmp_path):
     (data / "sub/b.txt").write_bytes(b"three")
     (data / "sub/.c.txt").write_bytes(b"hidden")
     manifest = encode_dataset(TOKENIZER, files(data, separator="|"), tmp_path / "out")
-    assert manifest.reader == {"separator": "|", "lines": False}
+    assert manifest.reader == {"separator": "|", "lines": False, "errors": "keep"}
     assert manifest.sources == [
         {
             "name": "data",
@@ -135,24 +136,15 @@ def test_manifest_tells_of_the_sources(tmp_path):
     assert manifest.reader["separator"] == {"hex": "ff"}
 
 
-def test_source_names_do_not_depend_on_the_machine():
-    for name, shown in (("/a/b/c", "c"), ("/a/b/*.txt", "b/*.txt"), ("b/*.txt", "b/*.txt"), ("../x", "../x")):
-        assert source_entry(SourceReport(name))["name"] == shown
-
-
 @pytest.mark.parametrize(
     ("options", "what"),
     [
         ({"eos_token": "<x>"}, r"'<x>' is not a special token of this tokenizer; it has <s>, <e>"),
-        ({"bos_token": "<x>"}, "not a special token"),
-        ({"allowed_special": ["<x>"]}, "not a special token"),
-        ({"allowed_special": "<e>"}, "takes 'all' or a list"),
-        ({"eos_place": "middle"}, "append or prepend"),
-        ({"eos_token": "<e>", "bos_token": "<s>", "eos_place": "prepend"}, "choose one"),
         ({"prefix": "train"}, "prefix"),
         ({"shard_tokens": 0}, "shard_tokens"),
         ({"val_shards": -1}, "val_shards"),
         ({"threads": 0}, "threads"),
+        ({"errors": "ignore"}, "errors"),
     ],
 )
 def test_refused_parameters(tmp_path, options, what):
@@ -161,10 +153,28 @@ def test_refused_parameters(tmp_path, options, what):
     assert not (tmp_path / "out").exists()
 
 
-def test_no_special_tokens_to_choose_from(tmp_path):
-    tokenizer = Tokenizer.from_merges([(97, 98)], pattern=None)
-    with pytest.raises(ParameterError, match="it has none"):
-        encode_dataset(tokenizer, ["a"], tmp_path / "out", eos_token="<e>")
+def test_invalid_bytes(tmp_path, monkeypatch):
+    data = tmp_path / "data.txt"
+    data.write_bytes(b"good|b\xffd|\xe8\xaf" + b"|ok" * 50 + b"|\xfe")
+    source = files(data, separator="|")
+    out = tmp_path / "kept"
+    manifest = encode_dataset(TOKENIZER, source, out)
+    assert (manifest.invalid_bytes, manifest.first_invalid) == (4, "data.txt, document 1, byte 6")
+    with pytest.raises(DataError, match=r"data\.txt, document 1, byte 6: the byte 0xff"):
+        encode_dataset(TOKENIZER, source, tmp_path / "strict", errors="strict")
+    encode_dataset(TOKENIZER, source, tmp_path / "whole", errors="replace", shard_tokens=20)
+    shards = TokenShards(tmp_path / "whole")
+    assert [shards.document_text(i) for i in (1, 2, 53)] == ["b\ufffdd", "\ufffd", "\ufffd"]
+    assert shards.manifest.invalid_bytes == 4
+    verify_dataset(tmp_path / "whole", None, data)
+    for errors in ("keep", "replace"):
+        whole, again = tmp_path / f"whole-{errors}", tmp_path / f"again-{errors}"
+        monkeypatch.setattr("fastbpe.pipeline.encode.BLOCK_BYTES", 30)
+        options = {"errors": errors, "shard_tokens": 20}
+        encode_dataset(TOKENIZER, source, whole, **options)
+        interrupted(source, again, **options)
+        encode_dataset(TOKENIZER, source, again, resume=True, **options)
+        assert contents(again) == contents(whole)
 
 
 def test_an_existing_directory_is_refused(tmp_path):

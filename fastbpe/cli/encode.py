@@ -31,6 +31,7 @@ def encode(
     resume: Annotated[bool, Parameter(help="Go on where an interrupted run ended.", show_default=False)] = False,
     separator: options.Separator = None,
     lines: options.Lines = False,
+    errors: options.Errors = "keep",
     threads: options.Threads = None,
     progress: options.ProgressStyle = "auto",
     json: options.Json = False,
@@ -54,6 +55,7 @@ def encode(
             prefix=prefix,
             shard_tokens=shard_tokens,
             val_shards=val_shards,
+            errors=errors,
             resume=resume,
             threads=threads,
             progress=display,
@@ -65,6 +67,8 @@ def encode(
             print(f"fastbpe: {source_read['name']}: {n:,} skipped: {why}", file=sys.stderr)
     for name, n in manifest.special_left_as_text.items():
         print(f"fastbpe: {name} occurs {n:,} times in the text and was left as text", file=sys.stderr)
+    if manifest.invalid_bytes:
+        print(f"fastbpe: {options.told_invalid(manifest.invalid_bytes, manifest.first_invalid)}", file=sys.stderr)
     facts = result(manifest, output)
     if json:
         print(json_module.dumps(facts))
@@ -83,6 +87,7 @@ def result(manifest: "Manifest", output: Path) -> dict[str, Any]:
         "bytes": manifest.bytes,
         "shards": len(manifest.shards),
         "dtype": manifest.dtype,
+        "invalid_bytes": manifest.invalid_bytes,
         "special_left_as_text": manifest.special_left_as_text,
         "sources": manifest.sources,
     }

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from fastbpe.errors import DataError, ParameterError
+from fastbpe.pipeline.entries import reader_options
 from fastbpe.shards.reader import TokenShards
 from fastbpe.shards.texts import read_texts
 from fastbpe.tokenizer import Tokenizer
@@ -58,7 +59,7 @@ def texts(shards: TokenShards) -> Iterator[bytes]:
 
 def raw(shards: TokenShards) -> Iterator[bytes]:
     """The bytes of the sources in parts: documents, with the separator where it was cut away."""
-    separator = separator_of(shards.manifest.reader)
+    separator = reader_options(shards.manifest.reader).separator
     if separator is None:
         for stretch in read_texts(shards):
             yield stretch.data
@@ -78,14 +79,6 @@ def raw(shards: TokenShards) -> Iterator[bytes]:
             start = end
         parts.append(data[start:])
         yield b"".join(parts)
-
-
-def separator_of(reader: dict[str, Any]) -> bytes | None:
-    """The separator that the manifest's reader options hold."""
-    separator = reader.get("separator")
-    if isinstance(separator, dict):
-        return bytes.fromhex(separator["hex"])
-    return None if separator is None else separator.encode()
 
 
 def _documents_of_files(sources: list[dict[str, Any]]) -> Iterator[int]:

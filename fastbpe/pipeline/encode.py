@@ -10,17 +10,18 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbpe.corpus.blocks import BLOCK_BYTES
-from fastbpe.corpus.sources import Corpus, Source, SourceReport
-from fastbpe.corpus.walk import literal_root
+from fastbpe.corpus.blocks import BLOCK_BYTES, Address
+from fastbpe.corpus.sources import Corpus, Source
 from fastbpe.errors import ParameterError
-from fastbpe.kernels.special import SpecialTrie, make_spans
+from fastbpe.pipeline.entries import address_entry, reader_entry, source_entry
+from fastbpe.pipeline.invalid import InvalidBytes, check_errors, invalid_in, replaced
+from fastbpe.pipeline.policy import Policy
 from fastbpe.pipeline.progress import Progress, ProgressLike, as_progress
 from fastbpe.pipeline.threads import ordered_map, thread_count
 from fastbpe.pipeline.units import Unit, units
@@ -42,6 +43,7 @@ def encode_dataset(
     prefix: str = "tokens",
     shard_tokens: int = SHARD_TOKENS,
     val_shards: int = 0,
+    errors: str = "keep",
     resume: bool = False,
     threads: int | None = None,
     progress: ProgressLike = None,
@@ -52,7 +54,8 @@ def encode_dataset(
     split "val", all others "train"; uint16 when every id fits, else uint32. `eos_token` and `bos_token` name special
     tokens to put at every document's end (with eos_place="prepend" at its start) and start; without eos_token nothing
     in the tokens themselves tells documents apart, only the index does. Special tokens in the text are ordinary text
-    unless `allowed_special` names them or is "all"; the manifest counts those left as text.
+    unless `allowed_special` names them or is "all"; the manifest counts those left as text. `errors` says what to do
+    with bytes that are not UTF-8: "keep" and count them, "strict" raises DataError, "replace" puts U+FFFD there.
 
     A directory that holds anything is refused. After a crash `resume=True` with the same source and parameters goes
     on, and ends with the bytes of an undisturbed run. Raises ParameterError, DataError for the source, FastbpeError
@@ -74,7 +77,7 @@ def encode_dataset(
         "dtype": shard_dtype(tokenizer.id_limit).name,
         "id_limit": tokenizer.id_limit,
         **policy.entries(),
-        "reader": reader_entries(corpus),
+        "reader": reader_entry(corpus.options, check_errors(errors)),
         "prefix": prefix,
         "shard_tokens": shard_tokens,
         "val_shards": val_shards,
@@ -104,81 +107,6 @@ def encode_dataset(
     return manifest
 
 
-@dataclass(frozen=True)
-class Policy:
-    """Which ids go around documents, and which special tokens are cut out of the text."""
-
-    bos_token: str | None
-    bos_id: int | None
-    eos_token: str | None
-    eos_id: int | None
-    eos_place: str
-    allowed: SpecialTrie | None
-    left: SpecialTrie | None
-    every: SpecialTrie | None
-
-    @classmethod
-    def of(
-        cls,
-        tokenizer: Tokenizer,
-        eos_token: str | None,
-        eos_place: str,
-        bos_token: str | None,
-        allowed_special: Iterable[str] | str,
-    ) -> "Policy":
-        """Raises ParameterError for tokens that the tokenizer does not have and for a place there is not."""
-        specials = tokenizer.special_tokens
-        if eos_place not in ("append", "prepend"):
-            raise ParameterError(f"eos_place must be append or prepend, not {eos_place!r}")
-        if eos_place == "prepend" and bos_token is not None and eos_token is not None:
-            raise ParameterError("bos_token and an eos_token that is prepended would both begin a document; choose one")
-        for name in (bos_token, eos_token):
-            if name is not None and name not in specials:
-                raise ParameterError(f"{name!r} is not a special token of this tokenizer{_choices(specials)}")
-        if isinstance(allowed_special, str):
-            if allowed_special != "all":
-                raise ParameterError(f"allowed_special takes 'all' or a list of names, not {allowed_special!r}")
-            allowed_special = list(specials)
-        allowed = set(allowed_special)
-        if unknown := sorted(allowed - set(specials)):
-            raise ParameterError(f"{unknown[0]!r} is not a special token of this tokenizer{_choices(specials)}")
-        cut = [(name.encode(), id) for name, id in specials.items() if name in allowed]
-        left = [(name.encode(), id) for name, id in specials.items() if name not in allowed]
-        return cls(
-            bos_token,
-            None if bos_token is None else specials[bos_token],
-            eos_token,
-            None if eos_token is None else specials[eos_token],
-            eos_place,
-            SpecialTrie(cut) if cut else None,
-            SpecialTrie(left) if left else None,
-            SpecialTrie(cut + left) if cut or left else None,
-        )
-
-    def entries(self) -> dict[str, Any]:
-        """What the manifest says of it."""
-        allowed = [] if self.allowed is None else sorted(name.decode() for name, _ in self.allowed.tokens)
-        names = ("bos_token", "bos_id", "eos_token", "eos_id", "eos_place")
-        return {name: getattr(self, name) for name in names} | {"allowed_special": allowed}
-
-    def around(self) -> tuple[int, int]:
-        """Ids before and after every document, -1 for none."""
-        eos = -1 if self.eos_id is None else self.eos_id
-        bos = -1 if self.bos_id is None else self.bos_id
-        return (bos, eos) if self.eos_place == "append" else (max(bos, eos), -1)
-
-
-def reader_entries(corpus: Corpus) -> dict[str, Any]:
-    """The reader's options as the manifest holds them; a separator that is no UTF-8 as {"hex": ...}."""
-    separator: Any = corpus.options.separator
-    if separator is not None:
-        try:
-            separator = separator.decode()
-        except UnicodeDecodeError:
-            separator = {"hex": separator.hex()}
-    return {"separator": separator, "lines": corpus.options.lines}
-
-
 class Work(NamedTuple):
     """A unit to encode, and the checksum of all text up to its end, by which a later run knows the source again."""
 
@@ -187,11 +115,11 @@ class Work(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """A unit's tokens as shards hold them, where documents end among them, and the specials left as text."""
+    """A unit's tokens as shards hold them, where documents end among them, and what was found in its text."""
 
     tokens: np.ndarray
     ends: np.ndarray
-    left: Counter[str]
+    found: "Found"
     work: Work
 
 
@@ -234,6 +162,26 @@ class _Feed:
             raise ParameterError("cannot go on: the source is not as it was; remove the directory and start anew")
 
 
+@dataclass
+class Found:
+    """What the manifest tells of the text: special tokens left as text, and bytes that are not UTF-8."""
+
+    left: Counter[str] = field(default_factory=Counter)
+    invalid: InvalidBytes = field(default_factory=InvalidBytes)
+
+    def add(self, other: "Found") -> None:
+        self.left.update(other.left)
+        self.invalid.add(other.invalid)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"left": dict(sorted(self.left.items())), "invalid": [self.invalid.count, self.invalid.first]}
+
+    @classmethod
+    def from_json(cls, entry: dict[str, Any]) -> "Found":
+        count, first = entry["invalid"]
+        return cls(Counter(entry["left"]), InvalidBytes(count, None if first is None else Address(*first)))
+
+
 def _write(
     tokenizer: Tokenizer,
     corpus: Corpus,
@@ -244,81 +192,58 @@ def _write(
     threads: int,
     progress: Progress,
 ) -> Manifest:
-    bos, eos = policy.around()
-    stream = units(corpus.blocks(BLOCK_BYTES), tokenizer.splitter, policy.allowed, bos, eos, uncut=policy.every)
-    feed = _Feed(stream, check_content)
-    left: Counter[str] = Counter()
+    errors = fixed["reader"]["errors"]
+    found = Found()
     number, offset = 0, None
     if journal.entries:
         state, offset = journal.entries[-1]["state"], journal.entries[-1]["offset"]
-        number = state["unit"]
-        left.update(state["left"])
+        number, found = state["unit"], Found.from_json(state["found"])
+    blocks = corpus.blocks(BLOCK_BYTES)
+    if errors == "replace":
+        found.invalid = InvalidBytes()  # what is replaced is found again by reading again
+        blocks = replaced(blocks, found.invalid)
+    bos, eos = policy.around()
+    feed = _Feed(units(blocks, tokenizer.splitter, policy.allowed, bos, eos, uncut=policy.every), check_content)
+    if journal.entries:
         feed.skip(state, progress)
+
+    def state_at(unit: int, crc: int, last: bool = False) -> dict[str, Any]:
+        """What the journal says of a shard's end: the unit it lies in (`last`: that all are over), the checksum of the
+        text up to and with it, and what was found before it."""
+        return {"unit": unit, "crc": crc, "last": last, "found": found.as_json()}
+
     with ShardWriter(
         journal, fixed["prefix"], tokenizer.id_limit, fixed["shard_tokens"], fixed["val_shards"]
     ) as writer:
 
         def encode(work: Work) -> Encoded:
-            ids, offsets = tokenizer.encode_spans(work.unit.data, work.unit.spans)
-            found = _specials_left(policy.left, work.unit)
-            return Encoded(writer.pack(ids), offsets[work.unit.document_spans], found, work)
+            unit = work.unit
+            here = Found(policy.left_as_text(unit), InvalidBytes() if errors == "replace" else invalid_in(unit, errors))
+            ids, offsets = tokenizer.encode_spans(unit.data, unit.spans)
+            return Encoded(writer.pack(ids), offsets[unit.document_spans], here, work)
 
         with closing(ordered_map(encode, feed, threads)) as results:
-            for tokens, ends, found, work in results:
-                writer.add(tokens, ends, _state(number, left, work.crc), offset)
+            for tokens, ends, here, work in results:
+                writer.add(tokens, ends, state_at(number, work.crc), offset)
                 offset = None
-                left.update(found)
+                found.add(here)
                 number += 1
                 progress.advance(work.unit.stop)
-        shards = writer.finish(_state(number, left, feed.crc, last=True))
+        shards = writer.finish(state_at(number, feed.crc, last=True))
+    first = found.invalid.first
     manifest = Manifest(
         **fixed,
         tokens=sum(shard.tokens for shard in shards),
         documents=sum(shard.documents for shard in shards),
         bytes=sum(report.bytes for report in corpus.reports),
-        special_left_as_text=dict(sorted(left.items())),
+        special_left_as_text=dict(sorted(found.left.items())),
+        invalid_bytes=found.invalid.count,
+        first_invalid=None if first is None else address_entry(first, corpus.reports),
         sources=[source_entry(report) for report in corpus.reports],
         shards=shards,
     )
     manifest.save(journal.directory)
     return manifest
-
-
-def _state(unit: int, left: Counter[str], crc: int, last: bool = False) -> dict[str, Any]:
-    """What the journal says of a shard's end: the unit it lies in, or that it is the `last` one's, and the special
-    tokens left as text before that unit."""
-    return {"unit": unit, "left": dict(sorted(left.items())), "crc": crc, "last": last}
-
-
-def _specials_left(trie: SpecialTrie | None, unit: Unit) -> Counter[str]:
-    """How often each special token stands in text where it is nothing special."""
-    if trie is None:
-        return Counter()
-    texts = unit.spans[unit.spans[:, 3] < 0]
-    spans, _ = make_spans(unit.data, texts[:, 0].copy(), texts[:, 1].copy(), trie)
-    found = Counter(spans[spans[:, 3] >= 0, 3].tolist())
-    names = {id: name.decode() for name, id in trie.tokens}
-    return Counter({names[id]: n for id, n in found.items()})
-
-
-def source_entry(report: SourceReport) -> dict[str, Any]:
-    """What the manifest says of a source. An absolute path is shortened to what does not depend on the machine."""
-    base = os.path.dirname(literal_root(report.name)) if os.path.isabs(report.name) else ""
-    entry: dict[str, Any] = {
-        "name": _below(report.name, base),
-        "files": report.files,
-        "documents": report.documents,
-        "bytes": report.bytes,
-        "skipped": dict(sorted(report.skipped.items())),
-        "skipped_examples": [[_below(what, base), why] for what, why in report.skipped_examples],
-    }
-    if report.documents_per_file is not None:
-        entry["documents_per_file"] = report.documents_per_file
-    return entry
-
-
-def _below(path: str, base: str) -> str:
-    return os.path.relpath(path, base) if base else path
 
 
 def _already_complete(out: Path, fixed: dict[str, Any]) -> Manifest:
@@ -334,8 +259,3 @@ def _already_complete(out: Path, fixed: dict[str, Any]) -> Manifest:
 
 def _facts(manifest: Manifest) -> dict[str, Any]:
     return {"documents": manifest.documents, "tokens": manifest.tokens, "shards": len(manifest.shards)}
-
-
-def _choices(specials: Iterable[str]) -> str:
-    names = ", ".join(specials)
-    return f"; it has {names}" if names else "; it has none"

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from fastbpe.corpus.blocks import Block
-from fastbpe.corpus.readers import ReaderOptions
 from fastbpe.corpus.sources import Corpus, Files, Source, files
 from fastbpe.errors import DataError
-from fastbpe.pipeline.decode import check_tokenizer, separator_of
+from fastbpe.pipeline.decode import check_tokenizer
+from fastbpe.pipeline.entries import reader_options
+from fastbpe.pipeline.invalid import InvalidBytes, replaced
 from fastbpe.pipeline.progress import Progress, ProgressLike, as_progress
 from fastbpe.shards.reader import TokenShards
 from fastbpe.shards.texts import read_texts
@@ -59,8 +60,7 @@ def _read_as_before(source: Source, shards: TokenShards) -> Source:
         source = files(source)
     if not isinstance(source, Files):
         return source
-    reader = shards.manifest.reader
-    return replace(source, options=ReaderOptions(separator_of(reader), reader.get("lines", False)))
+    return replace(source, options=reader_options(shards.manifest.reader))
 
 
 class _Stream:
@@ -100,7 +100,10 @@ class _Stream:
 
 def _compare(shards: TokenShards, corpus: Corpus, progress: Progress) -> int:
     ours = _Stream((np.frombuffer(data, np.uint8), ends, None) for data, ends in read_texts(shards))
-    theirs = _Stream((block.data, block.ends, block) for block in corpus.blocks())
+    blocks = corpus.blocks()
+    if shards.manifest.reader.get("errors") == "replace":
+        blocks = replaced(blocks, InvalidBytes())
+    theirs = _Stream((block.data, block.ends, block) for block in blocks)
     document = size = 0
     while True:
         ours.fill()

@@ -35,7 +35,7 @@ class Manifest:
     """What there is to know about a directory of shards.
 
     `bos`, `eos`: None, or name and id of the token put at the start of every document, and where the eos stands
-    (`eos_place`). `reader`: how documents were told apart. `sources`: per source what was read and passed over.
+    (`eos_place`). `invalid_bytes`: how many are not UTF-8. `reader`: how documents were told apart. `sources`: per source what was read and passed over.
     """
 
     fingerprint: str
@@ -51,6 +51,8 @@ class Manifest:
     eos_place: str = "append"
     allowed_special: list[str] = field(default_factory=list)
     special_left_as_text: dict[str, int] = field(default_factory=dict)
+    invalid_bytes: int = 0
+    first_invalid: str | None = None
     reader: dict[str, Any] = field(default_factory=dict)
     prefix: str = "tokens"
     shard_tokens: int = 0

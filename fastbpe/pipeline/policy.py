@@ -1,0 +1,93 @@
+"""Special tokens around documents, and inside them."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from fastbpe.errors import ParameterError
+from fastbpe.kernels.special import SpecialTrie, make_spans
+from fastbpe.pipeline.units import Unit
+from fastbpe.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Which ids go around documents, and which special tokens are cut out of the text.
+
+    `allowed` are cut out, `left` stay text; `every` holds both. None stands for no tokens.
+    """
+
+    bos_token: str | None
+    bos_id: int | None
+    eos_token: str | None
+    eos_id: int | None
+    eos_place: str
+    allowed: SpecialTrie | None
+    left: SpecialTrie | None
+    every: SpecialTrie | None
+
+    @classmethod
+    def of(
+        cls,
+        tokenizer: Tokenizer,
+        eos_token: str | None,
+        eos_place: str,
+        bos_token: str | None,
+        allowed_special: Iterable[str] | str,
+    ) -> "Policy":
+        """Raises ParameterError for tokens that the tokenizer does not have and for a place there is not."""
+        specials = tokenizer.special_tokens
+        if eos_place not in ("append", "prepend"):
+            raise ParameterError(f"eos_place must be append or prepend, not {eos_place!r}")
+        if eos_place == "prepend" and bos_token is not None and eos_token is not None:
+            raise ParameterError("bos_token and an eos_token that is prepended would both begin a document; choose one")
+        for name in (bos_token, eos_token):
+            if name is not None and name not in specials:
+                raise ParameterError(f"{name!r} is not a special token of this tokenizer{_choices(specials)}")
+        if isinstance(allowed_special, str):
+            if allowed_special != "all":
+                raise ParameterError(f"allowed_special takes 'all' or a list of names, not {allowed_special!r}")
+            allowed_special = list(specials)
+        allowed = set(allowed_special)
+        if unknown := sorted(allowed - set(specials)):
+            raise ParameterError(f"{unknown[0]!r} is not a special token of this tokenizer{_choices(specials)}")
+        cut = [(name.encode(), id) for name, id in specials.items() if name in allowed]
+        left = [(name.encode(), id) for name, id in specials.items() if name not in allowed]
+        return cls(
+            bos_token,
+            None if bos_token is None else specials[bos_token],
+            eos_token,
+            None if eos_token is None else specials[eos_token],
+            eos_place,
+            SpecialTrie(cut) if cut else None,
+            SpecialTrie(left) if left else None,
+            SpecialTrie(cut + left) if cut or left else None,
+        )
+
+    def entries(self) -> dict[str, Any]:
+        """What the manifest says of it."""
+        allowed = [] if self.allowed is None else sorted(name.decode() for name, _ in self.allowed.tokens)
+        names = ("bos_token", "bos_id", "eos_token", "eos_id", "eos_place")
+        return {name: getattr(self, name) for name in names} | {"allowed_special": allowed}
+
+    def around(self) -> tuple[int, int]:
+        """Ids before and after every document, -1 for none."""
+        eos = -1 if self.eos_id is None else self.eos_id
+        bos = -1 if self.bos_id is None else self.bos_id
+        return (bos, eos) if self.eos_place == "append" else (max(bos, eos), -1)
+
+    def left_as_text(self, unit: Unit) -> Counter[str]:
+        """How often each special token stands in a unit's text, where it is nothing special."""
+        if self.left is None:
+            return Counter()
+        texts = unit.spans[unit.spans[:, 3] < 0]
+        spans, _ = make_spans(unit.data, texts[:, 0].copy(), texts[:, 1].copy(), self.left)
+        found = Counter(spans[spans[:, 3] >= 0, 3].tolist())
+        names = {id: name.decode() for name, id in self.left.tokens}
+        return Counter({names[id]: n for id, n in found.items()})
+
+
+def _choices(specials: Iterable[str]) -> str:
+    names = ", ".join(specials)
+    return f"; it has {names}" if names else "; it has none"
