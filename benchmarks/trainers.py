@@ -62,6 +62,8 @@ class Trainer:
 def fastbpe(job: Job) -> Prepared:
     import fastbpe
 
+    train = fastbpe.train  # names are loaded when first asked for
+
     def on_event(event: Any) -> None:
         if event.finished:
             job.phases[event.phase] = event.seconds
@@ -72,7 +74,7 @@ def fastbpe(job: Job) -> Prepared:
             source = fastbpe.files(job.corpus, lines=True)
         elif job.documents == "pieces":
             source = job.texts()
-        return fastbpe.train(
+        return train(
             source,
             job.vocab_size,
             pattern=job.pattern,
