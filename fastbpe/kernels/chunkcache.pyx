@@ -1,16 +1,18 @@
 """Making, filling and growing the cache (what it is: see chunkcache.pxd)."""
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from fastbpe.kernels.packed cimport PACKED_MAX, Packed, packed_hash, packed_load
+from fastbpe.kernels.packed cimport PACKED_MAX, Packed, packed_hash, packed_hash_long, packed_load
 from fastbpe.kernels.pages cimport pages_zeroed
 
 cdef enum:
     MIN_BITS = 6
     START_BITS = 9
     GROWTH_BITS = 2
+    MIN_RING_BITS = 12
+    START_RING_BITS = 15
 
 
 class NotKept(Exception):
@@ -29,51 +31,59 @@ cdef class ChunkMemory:
 
     @property
     def n_bytes(self):
-        return (<int64_t>64 << self.cache.narrow.bits) + (<int64_t>64 << self.cache.wide.bits)
+        return cache_bytes(&self.cache)
 
     def clear(self):
         cache_clear(&self.cache)
 
-    def get(self, bytes chunk, bint wide):
+    def get(self, bytes chunk, bint narrow):
         """Ids of a chunk, None: not there."""
-        cdef uint32_t ids[WIDE_IDS]
+        cdef uint32_t ids[4 * CACHE_LONGEST]
         cdef const uint8_t* text = chunk
         cdef int64_t i, n
         cdef Packed key
-        cdef WideKey wide_key
-        if not 0 < len(chunk) <= (WIDE_BYTES if wide else PACKED_MAX):
+        if not 0 < len(chunk) <= (PACKED_MAX if narrow else CACHE_LONGEST):
             raise NotKept
-        if wide:
-            wide_key = wide_load(text, len(chunk), len(chunk))
-            n = wide_get(wide_slot(&self.cache, wide_hash(&wide_key)), &wide_key, ids)
-        else:
+        if narrow:
             key = packed_load(text, len(chunk), len(chunk))
             n = narrow_get(narrow_set(&self.cache, packed_hash(key)), key, ids)
+        else:
+            n = long_get(&self.cache, _hash(text, len(chunk)), text, len(chunk), ids)
         return [ids[i] for i in range(n)] if n else None
 
-    def put(self, bytes chunk, bint wide, list values):
+    def put(self, bytes chunk, bint narrow, list values):
         """Keeps the ids of a chunk that is not there."""
-        cdef uint32_t ids[WIDE_IDS]
+        cdef uint32_t ids[4 * CACHE_LONGEST]
         cdef const uint8_t* text = chunk
         cdef int64_t i
-        cdef WideKey wide_key
-        if not 0 < len(values) <= (WIDE_IDS if wide else NARROW_IDS) or self.get(chunk, wide) is not None:
+        cdef Packed key
+        if not 0 < len(values) <= (NARROW_IDS if narrow else len(chunk)) or self.get(chunk, narrow) is not None:
             raise NotKept
         for i in range(len(values)):
             ids[i] = values[i]
-        if wide:
-            wide_key = wide_load(text, len(chunk), len(chunk))
-            wide_put(&self.cache, &wide_key, ids, len(values))
+        if narrow:
+            key = packed_load(text, len(chunk), len(chunk))
+            narrow_put(&self.cache, key, packed_hash(key), ids, len(values))
         else:
-            narrow_put(&self.cache, packed_load(text, len(chunk), len(chunk)), ids, len(values))
+            long_put(&self.cache, _hash(text, len(chunk)), text, len(chunk), ids, len(values))
+
+
+cdef uint64_t _hash(const uint8_t* text, int64_t n) noexcept:
+    return packed_hash(packed_load(text, n, n)) if n <= PACKED_MAX else packed_hash_long(text, n)
 
 
 cdef int cache_init(ChunkCache* cache, int64_t max_bytes) except -1 nogil:
-    """Two thirds of `max_bytes` at most for narrow slots, a third for wide ones; at least 64 lines each."""
-    cache.narrow.memory = NULL
-    cache.wide.memory = NULL
-    _table_init(&cache.narrow, max_bytes // 3 * 2)
-    _table_init(&cache.wide, max_bytes // 3)
+    """Half of `max_bytes` or more is for narrow slots, a quarter for long ones, the rest for the ring."""
+    memset(cache, 0, sizeof(ChunkCache))
+    _table_init(&cache.narrow, max_bytes // 2)
+    _table_init(&cache.long_, max_bytes // 8)
+    cache.max_ring_bits = MIN_RING_BITS
+    while <int64_t>1 << (cache.max_ring_bits + 1) <= max_bytes // 4 and cache.max_ring_bits < 40:
+        cache.max_ring_bits += 1
+    cache.ring_bits = min(<int>START_RING_BITS, cache.max_ring_bits)
+    cache.ring = <char*>malloc(<size_t>1 << cache.ring_bits)
+    if cache.ring == NULL:
+        raise MemoryError
     return 0
 
 
@@ -82,7 +92,6 @@ cdef int _table_init(CacheTable* table, int64_t max_bytes) except -1 nogil:
     while <int64_t>64 << (table.max_bits + 1) <= max_bytes and table.max_bits < 40:
         table.max_bits += 1
     table.bits = min(<int>START_BITS, table.max_bits)
-    table.entered = 0
     table.memory = pages_zeroed(<size_t>64 << table.bits, &table.lines)
     if table.memory == NULL:
         raise MemoryError
@@ -91,14 +100,20 @@ cdef int _table_init(CacheTable* table, int64_t max_bytes) except -1 nogil:
 
 cdef void cache_free(ChunkCache* cache) noexcept nogil:
     free(cache.narrow.memory)
-    free(cache.wide.memory)
-    cache.narrow.memory = NULL
-    cache.wide.memory = NULL
+    free(cache.long_.memory)
+    free(cache.ring)
+    memset(cache, 0, sizeof(ChunkCache))
 
 
 cdef void cache_clear(ChunkCache* cache) noexcept nogil:
     memset(cache.narrow.lines, 0, <size_t>64 << cache.narrow.bits)
-    memset(cache.wide.lines, 0, <size_t>64 << cache.wide.bits)
+    memset(cache.long_.lines, 0, <size_t>64 << cache.long_.bits)
+
+
+cdef int64_t cache_bytes(const ChunkCache* cache) noexcept nogil:
+    return (
+        (<int64_t>64 << cache.narrow.bits) + (<int64_t>64 << cache.long_.bits) + (<int64_t>1 << cache.ring_bits)
+    )
 
 
 cdef bint _bigger(CacheTable* table, CacheTable* grown) noexcept nogil:
@@ -130,43 +145,75 @@ cdef void _narrow_grow(ChunkCache* cache) noexcept nogil:
     free(old.memory)
 
 
-cdef void _wide_grow(ChunkCache* cache) noexcept nogil:
-    cdef CacheTable old = cache.wide
-    cdef WideSlot* slots = <WideSlot*>old.lines
-    cdef int64_t i
-    if not _bigger(&old, &cache.wide):
-        cache.wide = old
+cdef void _long_grow(ChunkCache* cache) noexcept nogil:
+    cdef CacheTable old = cache.long_
+    cdef LongSet* sets = <LongSet*>old.lines
+    cdef LongSet* target
+    cdef int64_t i, s
+    if not _bigger(&old, &cache.long_):
+        cache.long_ = old
         return
     for i in range(<int64_t>1 << old.bits):
-        if slots[i].ids[0]:
-            wide_slot(cache, wide_hash(&slots[i].key))[0] = slots[i]
+        for s in range(1, -1, -1):
+            if sets[i].slots[s].n_bytes:
+                target = long_set(cache, sets[i].slots[s].hash)
+                target.slots[1] = target.slots[0]
+                target.slots[0] = sets[i].slots[s]
     free(old.memory)
 
 
-cdef void narrow_put(ChunkCache* cache, Packed key, const uint32_t* ids, int64_t n) noexcept nogil:
+cdef bint _growing(CacheTable* table) noexcept nogil:
+    table.entered += 1
+    return 2 * table.entered > <int64_t>1 << table.bits and table.bits < table.max_bits
+
+
+cdef void narrow_put(ChunkCache* cache, Packed key, uint64_t hash, const uint32_t* ids, int64_t n) noexcept nogil:
     """Keeps a chunk that is not there, 1 <= n <= NARROW_IDS."""
     cdef NarrowSet* set
     if ids[0] > CACHE_ID:
         return
-    cache.narrow.entered += 1
-    if cache.narrow.entered > <int64_t>1 << cache.narrow.bits and cache.narrow.bits < cache.narrow.max_bits:
+    if _growing(&cache.narrow):
         _narrow_grow(cache)
-    set = narrow_set(cache, packed_hash(key))
+    set = narrow_set(cache, hash)
     set.slots[1] = set.slots[0]
     set.slots[0].key = key
     memcpy(set.slots[0].ids, ids, n * sizeof(uint32_t))
     set.slots[0].ids[0] |= <uint32_t>n << CACHE_SHIFT
 
 
-cdef void wide_put(ChunkCache* cache, const WideKey* key, const uint32_t* ids, int64_t n) noexcept nogil:
-    """Keeps a chunk that is not there, 1 <= n <= WIDE_IDS."""
-    cdef WideSlot* slot
-    if ids[0] > CACHE_ID:
-        return
-    cache.wide.entered += 1
-    if 2 * cache.wide.entered > <int64_t>1 << cache.wide.bits and cache.wide.bits < cache.wide.max_bits:
-        _wide_grow(cache)
-    slot = wide_slot(cache, wide_hash(key))
-    slot.key = key[0]
-    memcpy(slot.ids, ids, n * sizeof(uint32_t))
-    slot.ids[0] |= <uint32_t>n << CACHE_SHIFT
+cdef void long_put(
+    ChunkCache* cache, uint64_t hash, const uint8_t* text, int64_t n, const uint32_t* ids, int64_t n_ids
+) noexcept nogil:
+    """Keeps a chunk that is not there, 1 <= n_ids <= n <= CACHE_LONGEST."""
+    cdef int64_t need = long_ids_at(n) + n_ids * <int64_t>sizeof(uint32_t)
+    cdef int64_t size = <int64_t>1 << cache.ring_bits
+    cdef LongSet* set
+    cdef char* entry
+    if cache.ring_end + need > size and cache.ring_bits < cache.max_ring_bits:
+        size = _ring_grow(cache)
+    # An entry does not run over the ring's end, it begins anew.
+    if (cache.ring_end & (size - 1)) + need > size:
+        cache.ring_end = (cache.ring_end + size - 1) & ~(size - 1)
+    if _growing(&cache.long_):
+        _long_grow(cache)
+    entry = cache.ring + (cache.ring_end & (size - 1))
+    memcpy(entry, text, n)
+    memcpy(entry + long_ids_at(n), ids, n_ids * sizeof(uint32_t))
+    set = long_set(cache, hash)
+    set.slots[1] = set.slots[0]
+    set.slots[0] = LongSlot(hash, cache.ring_end, n, n_ids)
+    cache.ring_end += (need + 7) & ~<int64_t>7
+
+
+cdef int64_t _ring_grow(ChunkCache* cache) noexcept nogil:
+    """Makes the ring bigger, before it has come round for the first time. Returns its size."""
+    cdef int64_t bits = min(cache.ring_bits + GROWTH_BITS, cache.max_ring_bits)
+    cdef char* grown = <char*>malloc(<size_t>1 << bits)
+    if grown == NULL:
+        cache.max_ring_bits = cache.ring_bits
+    else:
+        memcpy(grown, cache.ring, cache.ring_end)
+        free(cache.ring)
+        cache.ring = grown
+        cache.ring_bits = bits
+    return <int64_t>1 << cache.ring_bits

@@ -13,12 +13,12 @@ from libc.string cimport memcpy
 
 from fastbpe.kernels.bpe cimport BPE_SMALL_MAX, BpeScratch, bpe_free, bpe_long, bpe_small
 from fastbpe.kernels.chunkcache cimport (
-    NARROW_IDS, WIDE_BYTES, WIDE_IDS, ChunkCache, WideKey, WideSlot, cache_clear, cache_free, cache_init,
-    narrow_get, narrow_put, narrow_set, wide_get, wide_hash, wide_load, wide_put, wide_slot,
+    CACHE_LONGEST, NARROW_IDS, ChunkCache, cache_bytes, cache_clear, cache_free, cache_init, long_get, long_put,
+    long_set, narrow_get, narrow_put, narrow_set,
 )
 from fastbpe.kernels.idlist cimport IdBuffer, IdList, idlist_reserve
 from fastbpe.kernels.mergetable cimport MergeList, MergeTable
-from fastbpe.kernels.packed cimport PACKED_MAX, Packed, packed_hash, packed_load
+from fastbpe.kernels.packed cimport PACKED_MAX, Packed, packed_hash, packed_hash_long, packed_load
 from fastbpe.kernels.prefetch cimport fastbpe_prefetch
 from fastbpe.kernels.split cimport Chunks, SplitTable, chunks_fill
 
@@ -56,8 +56,7 @@ cdef class Scratch:
     def n_bytes(self):
         """Bytes the scratch holds now."""
         return (
-            (<int64_t>64 << self.cache.narrow.bits) + (<int64_t>64 << self.cache.wide.bits)
-            + self.bpe.heap_capacity * 16 + self.bpe.links_capacity * 8 + self.out.capacity * 4 + sizeof(self.ends)
+            cache_bytes(&self.cache) + self.bpe.heap_capacity * 16 + self.bpe.links_capacity * 8 + self.out.capacity * 4 + sizeof(self.ends)
         )
 
     cdef _take(self, Encoder encoder):
@@ -201,15 +200,18 @@ cdef int _encode_chunks(Job* job, int64_t start, int64_t n) except -1 nogil:
                 keys[k] = packed_load(data + stop, length, job.n_data - stop)
                 hashes[k] = packed_hash(keys[k])
                 fastbpe_prefetch(narrow_set(job.cache, hashes[k]))
+            elif length <= CACHE_LONGEST:
+                hashes[k] = packed_hash_long(data + stop, length)
+                fastbpe_prefetch(long_set(job.cache, hashes[k]))
             stop = ends[first + k]
         for k in range(group):
             length = ends[first + k] - start
             if length <= PACKED_MAX:
                 found = narrow_get(narrow_set(job.cache, hashes[k]), keys[k], out + n_out)
                 if found == 0:
-                    found = _encode_short(job, keys[k], data + start, length, out + n_out)
+                    found = _encode_short(job, keys[k], hashes[k], data + start, length, out + n_out)
             else:
-                found = _encode_wide(job, data + start, length, out + n_out)
+                found = _encode_long(job, hashes[k], data + start, length, out + n_out)
             n_out += found
             start = ends[first + k]
         first += group
@@ -217,36 +219,31 @@ cdef int _encode_chunks(Job* job, int64_t start, int64_t n) except -1 nogil:
     return 0
 
 
-cdef int64_t _encode_short(Job* job, Packed key, const uint8_t* text, int64_t length, uint32_t* out) except -1 nogil:
-    """A chunk of at most PACKED_MAX bytes that no narrow slot holds."""
-    cdef WideKey wide
-    cdef WideSlot* slot
-    cdef int64_t n
-    wide.head = key
-    wide.tail = Packed(0, 0)
-    slot = wide_slot(job.cache, wide_hash(&wide))
-    n = wide_get(slot, &wide, out)
+cdef int64_t _encode_short(
+    Job* job, Packed key, uint64_t hash, const uint8_t* text, int64_t length, uint32_t* out
+) except -1 nogil:
+    """A chunk of at most PACKED_MAX bytes that no narrow slot holds: it has many ids, or is new."""
+    cdef int64_t n = long_get(job.cache, hash, text, length, out)
     if n == 0:
         n = _merge(job, text, length, out)
         if n <= NARROW_IDS:
-            narrow_put(job.cache, key, out, n)
-        elif n <= WIDE_IDS:
-            wide_put(job.cache, &wide, out, n)
+            narrow_put(job.cache, key, hash, out, n)
+        else:
+            long_put(job.cache, hash, text, length, out, n)
     return n
 
 
-cdef int64_t _encode_wide(Job* job, const uint8_t* text, int64_t length, uint32_t* out) except -1 nogil:
-    """A chunk of more than PACKED_MAX bytes."""
-    cdef WideKey key
+cdef int64_t _encode_long(
+    Job* job, uint64_t hash, const uint8_t* text, int64_t length, uint32_t* out
+) except -1 nogil:
+    """A chunk of more than PACKED_MAX bytes; one of more than CACHE_LONGEST has no hash, and is merged every time."""
     cdef int64_t n
-    if length > WIDE_BYTES:
+    if length > CACHE_LONGEST:
         return _merge(job, text, length, out)
-    key = wide_load(text, length, job.data + job.n_data - text)
-    n = wide_get(wide_slot(job.cache, wide_hash(&key)), &key, out)
+    n = long_get(job.cache, hash, text, length, out)
     if n == 0:
         n = _merge(job, text, length, out)
-        if n <= WIDE_IDS:
-            wide_put(job.cache, &key, out, n)
+        long_put(job.cache, hash, text, length, out, n)
     return n
 
 
