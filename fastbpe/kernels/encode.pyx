@@ -26,7 +26,7 @@ from fastbpe.errors import ParameterError
 from fastbpe.kernels.split import check_spans
 
 cdef enum:
-    GROUP = 32          # chunks whose cache lines are on their way at a time
+    GROUP = 64          # chunks whose cache lines are on their way at a time
     ENDS = 1024         # chunk ends that are found at a time
     SLACK = 16          # places behind the output that a copy of constant size may write
     KEPT_IDS = 65536    # a scratch keeps an output of this size for the next call
