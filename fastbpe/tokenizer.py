@@ -18,13 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fastbpe.errors import DataError, ParameterError
-from fastbpe.kernels.encode import Encoder, Scratch
+from fastbpe.kernels.encode import Encoder
 from fastbpe.kernels.mergetable import MergeList
 from fastbpe.kernels.special import SpecialTrie, make_spans
-from fastbpe.kernels.split import SplitTable
 from fastbpe.kernels.tokens import join_tokens
 from fastbpe.model import Model, list_names, model_of_merges
-from fastbpe.pattern.named import NAMED, name_of
+from fastbpe.pattern.splitter import Splitter
 from fastbpe.text import to_bytes
 
 #: Bound of the caches of all threads that use one tokenizer at the same time.
@@ -42,9 +41,10 @@ class Tokenizer:
 
     def __init__(self, model: Model) -> None:
         self._model = model
+        #: The Splitter of the pattern.
+        self.splitter = Splitter(model.pattern, model.unmatched)
+        self._direct = self.splitter.engine != "regex"
         self._tries: dict[tuple[str, ...], SpecialTrie] = {}
-        # One for each call that runs at the same time: taken by pop, given back by append, which no thread can split.
-        self._scratches: list[Scratch] = []
 
     @classmethod
     def from_merges(
@@ -65,7 +65,7 @@ class Tokenizer:
         merges is (n, 2) in byte/merge space (0..255 are bytes, 256 + k is merge k) whatever ids result;
         counts, (n,), says how often each pair occurred when it was learned. `pattern` is a name, a text, or None.
         """
-        text = None if pattern is None else NAMED.get(pattern, pattern)
+        splitter = Splitter(pattern, unmatched)
         return cls(
             model_of_merges(
                 np.asarray(merges, dtype=np.int64),
@@ -73,8 +73,8 @@ class Tokenizer:
                 special_placement,
                 counts=None if counts is None else np.array(counts, dtype=np.int64),
                 roles=_roles(bos_token, eos_token, pad_token),
-                pattern=text,
-                pattern_name=name_of(text),
+                pattern=splitter.pattern,
+                pattern_name=splitter.name,
                 unmatched=unmatched,
                 record=None if record is None else dict(record),
             )
@@ -187,6 +187,8 @@ class Tokenizer:
         `disallowed_special` names (or, with "all", any that is not allowed) raises DataError and says where.
         `add_bos` and `add_eos` put that role's id around the text, and raise ParameterError without the role.
         """
+        if not (allowed_special or disallowed_special or add_bos or add_eos) and self._direct:
+            return self._encoder.encode_text(text)  # the shortest way, for short texts
         return self.encode_to_numpy(text, allowed_special, disallowed_special, add_bos, add_eos).tolist()
 
     def encode_ordinary(self, text: Text) -> list[int]:
@@ -368,25 +370,17 @@ class Tokenizer:
     # Inside
 
     @cached_property
-    def splitter(self) -> Any:
-        """The Splitter of the pattern."""
-        from fastbpe.pattern.splitter import Splitter
-
-        return Splitter(self._model.pattern, unmatched=self._model.unmatched)
-
-    @cached_property
     def _encoder(self) -> Encoder:
-        return Encoder(MergeList(self._model.byte_ids, np.ascontiguousarray(self._model.merges)))
+        merges = MergeList(self._model.byte_ids, np.ascontiguousarray(self._model.merges))
+        return Encoder(merges, self.splitter.table, scratch_bytes())
 
     def encode_spans(
         self, data: bytes | NDArray[np.uint8], spans: NDArray[np.int64]
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """The ids of spans of a buffer (see kernels/special.pyx), uint32, and offsets, int64 of n + 1: those of span i
         are ids[offsets[i]:offsets[i + 1]]. For pipelines; any thread may call it."""
-        table = ends = None
-        if self._model.pattern is not None:
-            table, ends = self.splitter.table, self.splitter.span_ends(data, spans)
-        return self._encode(data, spans, table, ends)
+        ends = self.splitter.span_ends(data, spans)
+        return self._encoder.encode_spans(data, spans, ends)
 
     def encode_chunks(
         self, data: NDArray[np.uint8], starts: NDArray[np.int64]
@@ -394,22 +388,7 @@ class Tokenizer:
         """As `encode_spans`, of chunks data[starts[i]:starts[i + 1]], which are not split any further."""
         stops = starts[1:]
         spans = np.column_stack((starts[:-1], stops, stops, np.full(len(stops), -1, np.int64)))
-        return self._encode(data, np.ascontiguousarray(spans), None, None)
-
-    def _encode(
-        self,
-        data: bytes | NDArray[np.uint8],
-        spans: NDArray[np.int64],
-        table: SplitTable | None,
-        ends: NDArray[np.int64] | None,
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        try:
-            scratch = self._scratches.pop()
-        except IndexError:
-            scratch = Scratch(scratch_bytes())
-        ids, offsets = self._encoder.encode_spans(scratch, data, spans, table, ends)
-        self._scratches.append(scratch)
-        return ids, offsets
+        return self._encoder.encode_spans(data, np.ascontiguousarray(spans), whole=True)
 
     def _spans(
         self,

@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -5,16 +7,16 @@ from hypothesis import strategies as st
 from reference import encode_chunk, train
 
 from fastbpe.errors import ParameterError
-from fastbpe.kernels.encode import Encoder, Scratch
+from fastbpe.kernels.encode import Encoder
 from fastbpe.kernels.mergetable import MergeList
 
 BYTES = np.arange(256, dtype=np.uint32)
 CHUNKS = st.lists(st.text("aab\u00e9", min_size=1, max_size=45).map(str.encode), min_size=1, max_size=40)
 
 
-def encoder_of(merges, small_max=128, base=0):
+def encoder_of(merges, small_max=128, base=0, max_bytes=1 << 20):
     rows = np.array([(left, right, 256 + k) for k, (left, right) in enumerate(merges)], np.int64).reshape(-1, 3)
-    return Encoder(MergeList(BYTES + np.uint32(base), rows + base), small_max)
+    return Encoder(MergeList(BYTES + np.uint32(base), rows + base), None, max_bytes, small_max)
 
 
 @st.composite
@@ -38,11 +40,11 @@ def invented(draw):
 @given(trained() | invented(), CHUNKS, st.sampled_from([0, 3, 128]), st.sampled_from([1, 1 << 20]), st.data())
 def test_equals_the_reference_cold_and_warm(merges, chunks, small_max, max_bytes, data):
     base = data.draw(st.sampled_from([0, 7, 2**28, 2**32 - 1000]))
-    encoder, scratch = encoder_of(merges, small_max, base), Scratch(max_bytes)
+    encoder = encoder_of(merges, small_max, base, max_bytes)
     expected = [id + base for chunk in chunks for id in encode_chunk(chunk, merges)]
     text, ends = b"".join(chunks), np.cumsum([len(chunk) for chunk in chunks])
     for _ in range(3):
-        ids, offsets = encoder.encode_spans(scratch, text, None, None, ends)
+        ids, offsets = encoder.encode_spans(text, None, ends)
         assert ids.tolist() == expected and ids.dtype == np.uint32
         assert offsets.tolist() == [0, len(expected)]
 
@@ -57,7 +59,7 @@ def test_spans_and_their_offsets(merges, parts):
         offsets.append(len(expected))
         at += len(part)
     spans = np.array(rows, np.int64).reshape(-1, 4)
-    ids, found = encoder_of(merges).encode_spans(Scratch(), b"".join(part for part, _ in parts), spans)
+    ids, found = encoder_of(merges).encode_spans(b"".join(part for part, _ in parts), spans)
     assert ids.tolist() == expected and found.tolist() == offsets
 
 
@@ -68,10 +70,11 @@ def test_more_distinct_chunks_than_the_cache_holds():
     expected = [id for chunk in chunks for id in encode_chunk(chunk, merges)]
     ends = np.cumsum([len(chunk) for chunk in chunks])
     for max_bytes in (1, 1 << 14, 1 << 17, 1 << 24):
-        scratch = Scratch(max_bytes)
-        ids, _ = encoder_of(merges).encode_spans(scratch, b"".join(chunks), None, None, ends)
+        encoder = encoder_of(merges, max_bytes=max_bytes)
+        assert encoder.n_bytes == 0
+        ids, _ = encoder.encode_spans(b"".join(chunks), None, ends)
         assert ids.tolist() == expected
-        assert scratch.n_bytes < max_bytes + 400_000
+        assert 0 < encoder.n_bytes < max_bytes + 400_000
 
 
 @pytest.mark.parametrize(
@@ -83,40 +86,52 @@ def test_long_chunks(text, doublings):
     tokens = [bytes([byte]) for byte in range(256)]
     for left, right in merges:
         tokens.append(tokens[left] + tokens[right])
-    ids, _ = encoder_of(merges).encode_spans(Scratch(), text, None)
+    ids, _ = encoder_of(merges).encode_spans(text, None)
     assert b"".join(tokens[id] for id in ids) == text
     short = text[:500]
-    ids, _ = encoder_of(merges).encode_spans(Scratch(), short, None)
+    ids, _ = encoder_of(merges).encode_spans(short, None)
     assert ids.tolist() == encode_chunk(short, merges)
 
 
 def test_long_outputs_are_handed_over_and_short_ones_copied():
-    encoder, scratch = encoder_of([(97, 98)]), Scratch()
-    long, _ = encoder.encode_spans(scratch, b"abc" * 100_000, None)
-    short, _ = encoder.encode_spans(scratch, b"abc", None)
-    again, _ = encoder.encode_spans(scratch, b"cab" * 100_000, None)
+    encoder = encoder_of([(97, 98)])
+    long, _ = encoder.encode_spans(b"abc" * 100_000, None)
+    short, _ = encoder.encode_spans(b"abc", None)
+    again, _ = encoder.encode_spans(b"cab" * 100_000, None)
     assert (
         long.tolist() == [256, 99] * 100_000 and short.tolist() == [256, 99] and again.tolist() == [99, 256] * 100_000
     )
     assert long.flags.writeable and short.flags.writeable
 
 
-def test_a_scratch_forgets_the_encoder_it_served_before():
-    scratch = Scratch()
-    for merges, expected in (([(97, 98)], [256]), ([], [97, 98]), ([(97, 98)], [256])):
-        assert encoder_of(merges).encode_spans(scratch, b"ab", None)[0].tolist() == expected
+@given(trained(), st.text("ab\u00e9\ud800", max_size=60), st.sampled_from([1, 3000]))
+def test_one_text_as_a_list(merges, text, times):
+    data = text.encode(errors="replace").replace(b"?", "\ufffd".encode())
+    encoder = encoder_of(merges)
+    expected = encoder.encode_spans(data * times, None)[0].tolist()
+    assert encoder.encode_text(text * times) == encoder.encode_text(data * times) == expected
+    with pytest.raises(ParameterError):
+        encoder.encode_text(3)
+
+
+def test_calls_at_the_same_time_have_a_scratch_each():
+    encoder = encoder_of([(97, 98), (256, 256)])
+    texts = [b"ab" * n + b"c" * (n % 7) for n in range(1000, 1200)]
+    expected = [encoder_of([(97, 98), (256, 256)]).encode_text(text) for text in texts]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda text: encoder.encode_spans(text, None)[0].tolist(), texts)) == expected
 
 
 def test_nothing_to_encode():
     for spans in (None, np.empty((0, 4), np.int64)):
-        ids, offsets = encoder_of([]).encode_spans(Scratch(), b"", spans, None, np.empty(0, np.int64))
+        ids, offsets = encoder_of([]).encode_spans(b"", spans, np.empty(0, np.int64))
         assert len(ids) == 0 and offsets.tolist() == [0] * (2 if spans is None else 1)
 
 
 @pytest.mark.parametrize("ends", [[], [2], [4], [2, 2, 3], [3, 2], [0, 3], [3, 3], [-1, 3]])
 def test_ends_that_do_not_cut_the_text_are_refused(ends):
     with pytest.raises(ParameterError):
-        encoder_of([]).encode_spans(Scratch(), b"abc", None, None, np.array(ends, np.int64))
+        encoder_of([]).encode_spans(b"abc", None, np.array(ends, np.int64))
 
 
 def test_a_bad_threshold_is_refused():

@@ -18,3 +18,18 @@ def test_what_is_no_id_is_refused():
     for wrong in (-1, 2**32):
         with pytest.raises(ParameterError):
             IdBuffer([wrong])
+
+
+def test_growing():
+    buffer = IdBuffer()
+    parts = [np.arange(n, dtype=np.uint32) for n in (0, 1, 5000, 3)]
+    for part in parts:
+        buffer.extend(part)
+    assert buffer.n == 5004
+    ids = np.frombuffer(buffer, np.uint32)
+    assert ids.tolist() == np.concatenate(parts).tolist()
+    with pytest.raises(BufferError):
+        buffer.extend(parts[1])
+    del ids
+    buffer.extend(parts[1])
+    assert buffer.n == 5005

@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from fastbpe.atomic import atomic_write
-from fastbpe.errors import DataError, FormatError
+from fastbpe.errors import DataError, FormatError, PatternError
 from fastbpe.model import Model
 from fastbpe.tokenizer import Tokenizer
 
@@ -46,7 +46,7 @@ def load(path: str | os.PathLike[str]) -> Tokenizer:
     content = Path(path).read_bytes()
     try:
         return loads(content)
-    except DataError as error:
+    except (DataError, PatternError) as error:
         raise FormatError(f"{os.fspath(path)}: {error}") from None
 
 

@@ -7,13 +7,16 @@ a few loads for a chunk that was met before, and for others that of bpe.pyx.
 
 import numpy as np
 
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.list cimport PyList_New, PyList_SET_ITEM
+from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from fastbpe.kernels.bpe cimport BPE_SMALL_MAX, BpeScratch, bpe_free, bpe_long, bpe_small
+from fastbpe.kernels.bpe cimport BPE_SMALL_MAX, BpeEntry, BpeScratch, bpe_free, bpe_long, bpe_small
 from fastbpe.kernels.chunkcache cimport (
-    CACHE_LONGEST, NARROW_IDS, ChunkCache, cache_bytes, cache_clear, cache_free, cache_init, long_get, long_put,
+    CACHE_LONGEST, NARROW_IDS, ChunkCache, cache_bytes, cache_free, cache_init, long_get, long_put,
     long_set, narrow_get, narrow_put, narrow_set,
 )
 from fastbpe.kernels.idlist cimport IdBuffer, IdList, idlist_reserve
@@ -24,27 +27,28 @@ from fastbpe.kernels.split cimport Chunks, SplitTable, chunks_fill
 
 from fastbpe.errors import ParameterError
 from fastbpe.kernels.split import check_spans
+from fastbpe.text import to_bytes
+
+cdef extern from "Python.h":
+    const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* n) except NULL
+    bint PyUnicode_IS_ASCII(object text)
 
 cdef enum:
     GROUP = 64          # chunks whose cache lines are on their way at a time
     ENDS = 1024         # chunk ends that are found at a time
     SLACK = 16          # places behind the output that a copy of constant size may write
     KEPT_IDS = 65536    # a scratch keeps an output of this size for the next call
+    WITH_GIL = 4096     # bytes of text for which letting other threads run costs more than it gives
 
 
 cdef class Scratch:
-    """What one encoding call at a time needs: the cache of chunks, and memory that is used again.
-
-    `max_bytes` bounds the cache. A scratch serves one encoder: used with another one, its cache starts anew.
-    """
+    """What one call at a time needs: the cache of chunks, and memory that is used again."""
     cdef ChunkCache cache
     cdef BpeScratch bpe
     cdef IdList out
     cdef int64_t ends[ENDS]
-    cdef object encoder
-    cdef bint busy
 
-    def __cinit__(self, int64_t max_bytes=1 << 24):
+    def __cinit__(self, int64_t max_bytes):
         cache_init(&self.cache, max_bytes)
 
     def __dealloc__(self):
@@ -52,24 +56,13 @@ cdef class Scratch:
         bpe_free(&self.bpe)
         free(self.out.ids)
 
-    @property
-    def n_bytes(self):
-        """Bytes the scratch holds now."""
+    cdef int64_t n_bytes(self):
         return (
-            cache_bytes(&self.cache) + self.bpe.heap_capacity * 16 + self.bpe.links_capacity * 8 + self.out.capacity * 4 + sizeof(self.ends)
+            cache_bytes(&self.cache) + self.bpe.heap_capacity * <int64_t>sizeof(BpeEntry)
+            + self.bpe.links_capacity * 8 + self.out.capacity * 4 + <int64_t>sizeof(self.ends)
         )
 
-    cdef _take(self, Encoder encoder):
-        if self.busy:
-            raise RuntimeError("a Scratch serves one call at a time")
-        if self.encoder is not encoder:
-            if self.encoder is not None:
-                cache_clear(&self.cache)
-            self.encoder = encoder
-        self.busy = True
-        self.out.n = 0
-
-    cdef _take_ids(self):
+    cdef take_ids(self):
         """The output as an array: a copy of a short one, a long one without copying."""
         cdef IdBuffer buffer
         cdef uint32_t[::1] view
@@ -83,65 +76,131 @@ cdef class Scratch:
         buffer.take(&self.out)
         return np.frombuffer(buffer, np.uint32)
 
+    cdef list take_list(self):
+        cdef int64_t i
+        cdef list ids = PyList_New(self.out.n)
+        for i in range(self.out.n):
+            PyList_SET_ITEM(ids, i, _new_reference(self.out.ids[i]))
+        return ids
+
+
+cdef inline object _new_reference(uint32_t id):
+    cdef object number = id
+    Py_INCREF(number)  # PyList_SET_ITEM steals one
+    return number
+
 
 cdef class Encoder:
-    """Encodes by a list of merges; immutable.
+    """Encodes by a list of merges, in any number of threads; immutable but for its caches.
 
+    table: the split pattern's; None: a text is one chunk, unless the ends of chunks are given.
+    scratch_bytes: bound of the cache of one call at a time. A call takes a scratch that is free, or a new one.
     small_max: longest chunk that is merged in small arrays; it changes nothing but the speed.
     """
     cdef MergeList merges
+    cdef SplitTable table
     cdef int64_t small_max
+    cdef int64_t scratch_bytes
+    cdef list scratches
 
-    def __cinit__(self, MergeList merges not None, int64_t small_max=BPE_SMALL_MAX):
+    def __init__(
+        self, MergeList merges not None, SplitTable table=None, int64_t scratch_bytes=1 << 24,
+        int64_t small_max=BPE_SMALL_MAX,
+    ):
         if not 0 <= small_max <= BPE_SMALL_MAX:
             raise ParameterError(f"small_max must be 0 to {BPE_SMALL_MAX}, not {small_max}")
         self.merges = merges
+        self.table = table
         self.small_max = small_max
+        self.scratch_bytes = scratch_bytes
+        # One for each call that runs at the same time: pop and append are one step each for other threads.
+        self.scratches = []
 
-    def encode_spans(
-        self,
-        Scratch scratch not None,
-        const uint8_t[::1] data not None,   # IN
-        spans,                              # IN  int64 (n, 4): see special.pyx; None: all of data is one text
-        SplitTable table=None,              # None: a span of text is one chunk, unless `ends` are given
-        ends=None,                          # IN  int64: ends of all chunks, instead of a table
-    ):
-        """The ids of the spans, uint32, and where each span's start, int64 (n + 1)."""
-        rows = check_spans(spans, data.shape[0])
-        cdef const int64_t[:, ::1] span_view = rows
-        cdef const int64_t[::1] given
-        offsets = np.empty(rows.shape[0] + 1, np.int64)
-        cdef int64_t[::1] offset_view = offsets
-        cdef Job job
+    @property
+    def n_bytes(self):
+        """Bytes of the scratches that no call uses now."""
+        cdef Scratch scratch
+        return sum([(<Scratch?>scratch).n_bytes() for scratch in self.scratches])
+
+    cdef Scratch take(self, Job* job, const uint8_t* data, int64_t n_data):
+        """A scratch for a job on the data. It must be given back, or is freed."""
+        cdef Scratch scratch
+        try:
+            scratch = self.scratches.pop()
+        except IndexError:
+            scratch = Scratch(self.scratch_bytes)
+        scratch.out.n = 0
         job.table = &self.merges.table
         job.small_max = self.small_max
         job.cache = &scratch.cache
         job.bpe = &scratch.bpe
         job.out = &scratch.out
-        job.data = &data[0] if data.shape[0] else NULL
-        job.n_data = data.shape[0]
+        job.data = data
+        job.n_data = n_data
         job.ends = scratch.ends
         job.chunks = Chunks(NULL, NULL, 0)
-        if table is not None:
-            job.chunks.dfa = &table.dfa
+        if self.table is not None:
+            job.chunks.dfa = &self.table.dfa
+        return scratch
+
+    def encode_text(self, text):
+        """The ids of a str or bytes that is one text, as a list."""
+        cdef Job job
+        cdef Scratch scratch
+        cdef const char* data = NULL
+        cdef Py_ssize_t n = 0
+        cdef int64_t offsets[2]
+        cdef int64_t span[4]
+        if type(text) is str and PyUnicode_IS_ASCII(text):
+            data = PyUnicode_AsUTF8AndSize(text, &n)
+        else:
+            text = to_bytes(text)
+            data = PyBytes_AS_STRING(text)
+            n = PyBytes_GET_SIZE(text)
+        span[0] = 0
+        span[1] = span[2] = n
+        span[3] = -1
+        scratch = self.take(&job, <const uint8_t*>data, n)
+        if n <= WITH_GIL:
+            _encode(&job, span, 1, offsets)
+        else:
+            with nogil:
+                _encode(&job, span, 1, offsets)
+        ids = scratch.take_list()
+        self.scratches.append(scratch)
+        return ids
+
+    def encode_spans(
+        self,
+        const uint8_t[::1] data not None,   # IN
+        spans,                              # IN  int64 (n, 4): see special.pyx; None: all of data is one text
+        ends=None,                          # IN  int64: ends of all chunks, when there is no table
+        bint whole=False,                   # each span of text is one chunk, whatever the table
+    ):
+        """The ids of the spans, uint32, and where each span's start, int64 (n + 1)."""
+        rows = check_spans(spans, data.shape[0])
+        cdef const int64_t[:, ::1] span_view = rows
+        cdef int64_t n_spans = rows.shape[0]
+        cdef const int64_t* first = &span_view[0, 0] if n_spans else NULL
+        cdef const int64_t[::1] given
+        offsets = np.empty(n_spans + 1, np.int64)
+        cdef int64_t[::1] offset_view = offsets
+        cdef Job job
+        cdef Scratch scratch = self.take(&job, &data[0] if data.shape[0] else NULL, data.shape[0])
+        if whole:
+            job.chunks.dfa = NULL
         if ends is not None:
-            if table is not None:
-                raise ParameterError("give a table or ends, not both")
+            if self.table is not None:
+                raise ParameterError("ends are for patterns without a table")
             given = ends
-            _check_given(
-                &span_view[0, 0] if span_view.shape[0] else NULL, span_view.shape[0],
-                &given[0] if given.shape[0] else NULL, given.shape[0],
-            )
+            _check_given(first, n_spans, &given[0] if given.shape[0] else NULL, given.shape[0])
             # Without a single end there is no text either: any address but NULL says that ends are given.
             job.chunks.given = &given[0] if given.shape[0] else &offset_view[0]
             job.chunks.n_given = given.shape[0]
-        scratch._take(self)
-        try:
-            with nogil:
-                _encode(&job, &span_view[0, 0] if span_view.shape[0] else NULL, span_view.shape[0], &offset_view[0])
-            ids = scratch._take_ids()
-        finally:
-            scratch.busy = False
+        with nogil:
+            _encode(&job, first, n_spans, &offset_view[0])
+        ids = scratch.take_ids()
+        self.scratches.append(scratch)
         return ids, offsets
 
 

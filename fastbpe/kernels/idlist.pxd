@@ -32,4 +32,5 @@ cdef class IdBuffer:
     cdef IdList list
     cdef Py_ssize_t shape[1]
     cdef Py_ssize_t strides[1]
+    cdef int64_t shown  # buffers that are out
     cdef void take(self, IdList* list) noexcept

@@ -1,7 +1,8 @@
 """The buffer protocol over a list of ids (see idlist.pxd), so that NumPy shows it without a copy."""
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy
 
 from fastbpe.errors import ParameterError
 
@@ -17,6 +18,22 @@ cdef class IdBuffer:
             self.list.ids[self.list.n] = value
             self.list.n += 1
 
+    @property
+    def n(self):
+        """How many ids there are."""
+        return self.list.n
+
+    def extend(self, const uint32_t[::1] values not None):
+        """Appends a copy of the values. Raises BufferError while an array shows the list: it may move."""
+        cdef int64_t n = values.shape[0]
+        if self.shown:
+            raise BufferError("the list cannot grow while an array shows it")
+        if n:
+            with nogil:
+                idlist_reserve(&self.list, n)
+                memcpy(self.list.ids + self.list.n, &values[0], n * sizeof(uint32_t))
+                self.list.n += n
+
     cdef void take(self, IdList* list) noexcept:
         """Takes the list over, trimmed; the caller's is empty then."""
         cdef uint32_t* trimmed = <uint32_t*>realloc(list.ids, <size_t>max(list.n, 1) * sizeof(uint32_t))
@@ -31,6 +48,7 @@ cdef class IdBuffer:
         free(self.list.ids)
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
+        self.shown += 1
         self.shape[0] = self.list.n
         self.strides[0] = sizeof(uint32_t)
         buffer.buf = self.list.ids
@@ -44,3 +62,6 @@ cdef class IdBuffer:
         buffer.shape = self.shape
         buffer.strides = self.strides
         buffer.suboffsets = NULL
+
+    def __releasebuffer__(self, Py_buffer* buffer):
+        self.shown -= 1
