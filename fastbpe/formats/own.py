@@ -31,6 +31,7 @@ FORMAT = "fastbpe tokenizer"
 VERSION = 1
 _CONSTANT = {"priority": "merge list", "whole_chunk_first": False, "normalizer": None}
 
+_quoted = json.encoder.encode_basestring
 _compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -69,9 +70,15 @@ def dumps(tokenizer: Tokenizer) -> bytes:
     tokens += [(id, name) for name, id in model.special_tokens.items()]
     tokens.sort(key=lambda token: token[0])
     counts = [None] * len(model.merges) if model.counts is None else model.counts.tolist()
-    merges = [(*merge, count) for merge, count in zip(model.merges.tolist(), counts, strict=True)]
+    token_rows = [f"[{id},{_quoted(token) if isinstance(token, str) else _compact(token)}]" for id, token in tokens]
+    merge_rows = [
+        f"[{left},{right},{id},{'null' if count is None else count}]"
+        for (left, right, id), count in zip(model.merges.tolist(), counts, strict=True)
+    ]
     lines = [f"{_compact(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()]
-    lines += [f'"{key}": [\n{_rows(rows)}]' for key, rows in (("tokens", tokens), ("merges", merges))]
+    # Rows are put together here, a line for each: json takes several times as long for them.
+    for key, rows in (("tokens", token_rows), ("merges", merge_rows)):
+        lines.append(f'"{key}": [\n' + ",\n".join(rows) + "]")
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
 
 
@@ -209,10 +216,6 @@ def _readable(token: bytes) -> str | list[int]:
         return token.decode()
     except UnicodeDecodeError:
         return list(token)
-
-
-def _rows(rows: list[Any]) -> str:
-    return ",\n".join(map(_compact, rows))
 
 
 def _refuse_constant(name: str) -> NoReturn:
