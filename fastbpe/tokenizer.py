@@ -21,7 +21,7 @@ from fastbpe.errors import DataError, ParameterError
 from fastbpe.kernels.encode import Encoder
 from fastbpe.kernels.mergetable import MergeList
 from fastbpe.kernels.special import SpecialTrie, make_spans
-from fastbpe.kernels.tokens import join_tokens
+from fastbpe.kernels.tokens import TokenBytes
 from fastbpe.model import Model, list_names, model_of_merges
 from fastbpe.pattern.splitter import Splitter
 from fastbpe.text import to_bytes
@@ -288,7 +288,7 @@ class Tokenizer:
     def decode_bytes(self, ids: ArrayLike, skip_special_tokens: bool = False) -> bytes:
         """The bytes of the ids. Raises DataError for an unknown id."""
         vocabulary = self._plain_vocabulary if skip_special_tokens else self._vocabulary
-        return join_tokens(self._checked_ids(ids), *vocabulary)
+        return vocabulary.join(self._checked_ids(ids))
 
     def decode_batch(
         self, batch: Iterable[ArrayLike], skip_special_tokens: bool = False, errors: str = "replace"
@@ -480,15 +480,17 @@ class Tokenizer:
         return np.argsort(self._all_tokens[0])
 
     @cached_property
-    def _vocabulary(self) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.int64]]:
-        """Row of each id (or of each row, when ids are searched), data and starts, for join_tokens."""
+    def _vocabulary(self) -> TokenBytes:
+        """The bytes of each id, or of each row, when ids are searched."""
         ids, data, starts = self._all_tokens
-        return (np.arange(len(ids), dtype=np.int32) if self._index is None else self._index), data, starts
+        return TokenBytes(np.arange(len(ids), dtype=np.int32) if self._index is None else self._index, data, starts)
 
     @cached_property
-    def _plain_vocabulary(self) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.int64]]:
-        index, data, starts = self._vocabulary
-        return np.where(index >= len(self._model.ids), np.int32(-2), index), data, starts
+    def _plain_vocabulary(self) -> TokenBytes:
+        """As _vocabulary, without special tokens."""
+        ids, data, starts = self._all_tokens
+        index = np.arange(len(ids), dtype=np.int32) if self._index is None else self._index
+        return TokenBytes(np.where(index >= len(self._model.ids), np.int32(-2), index), data, starts)
 
     @cached_property
     def _lengths(self) -> NDArray[np.int64]:

@@ -6,7 +6,7 @@ from reference import token_bytes
 from test_kernel_encode import invented, trained
 
 from fastbpe.errors import DataError, ParameterError
-from fastbpe.kernels.tokens import first_wrong_merge, join_tokens, tokens_of_merges
+from fastbpe.kernels.tokens import TokenBytes, first_wrong_merge, tokens_of_merges
 
 
 def arrays_of(tokens):
@@ -45,28 +45,28 @@ def test_first_wrong_merge(tokens, data):
 
 
 @given(st.lists(st.binary(max_size=40), min_size=1, max_size=20), st.data())
-def test_join_tokens(tokens, data):
+def test_join(tokens, data):
     ids = data.draw(st.lists(st.integers(0, len(tokens) - 1), max_size=30))
     skipped = data.draw(st.sets(st.sampled_from(range(len(tokens)))))
     index = np.array([-2 if row in skipped else row for row in range(len(tokens))], np.int32)
-    joined = join_tokens(np.array(ids, np.uint32), index, *arrays_of(tokens))
+    joined = TokenBytes(index, *arrays_of(tokens)).join(np.array(ids, np.uint32))
     assert joined == b"".join(tokens[id] for id in ids if id not in skipped)
 
 
 @pytest.mark.parametrize("unknown", [1, 2, 2**32 - 1])
 def test_unknown_ids_are_named(unknown):
     with pytest.raises(DataError, match=f"id {unknown} at position 1"):
-        join_tokens(np.array([0, unknown], np.uint32), np.array([0, -1], np.int32), *arrays_of([b"a", b"b"]))
+        TokenBytes(np.array([0, -1], np.int32), *arrays_of([b"a", b"b"])).join(np.array([0, unknown], np.uint32))
 
 
 def test_bad_tables_are_refused():
-    ids, data = np.array([0], np.uint32), np.frombuffer(b"ab", np.uint8)
+    data = np.frombuffer(b"ab", np.uint8)
     for starts in ([0, 1], [1, 2], [0, 2, 1, 2], []):
         with pytest.raises(ParameterError):
-            join_tokens(ids, np.array([0], np.int32), data, np.array(starts, np.int64))
+            TokenBytes(np.array([0], np.int32), data, np.array(starts, np.int64))
     for row in (-3, 1):
         with pytest.raises(ParameterError):
-            join_tokens(ids, np.array([row], np.int32), data, np.array([0, 2], np.int64))
+            TokenBytes(np.array([row], np.int32), data, np.array([0, 2], np.int64))
         with pytest.raises(ParameterError):
             first_wrong_merge(np.array([[0, 0, row]], np.int64), data, np.array([0, 2], np.int64))
     with pytest.raises(ParameterError):

@@ -91,48 +91,63 @@ def first_wrong_merge(
     return k
 
 
-def join_tokens(
-    const uint32_t[::1] ids not None,       # IN
-    const int32_t[::1] index not None,      # IN  row of each id; -1: no such id, -2: leave it out
-    const uint8_t[::1] data not None,       # IN
-    const int64_t[::1] starts not None,     # IN
-):
-    """The bytes of the ids, joined. Raises DataError for an id without a row."""
-    cdef int64_t n_ids = ids.shape[0], n_index = index.shape[0], n_rows = starts.shape[0] - 1
-    cdef int64_t i, at = 0, length, total = 0
-    cdef int32_t row
-    _check_starts(data, starts)
-    for i in range(n_index):
-        if not SKIPPED <= index[i] < n_rows:
-            raise ParameterError(f"row {index[i]} is outside the {n_rows} tokens")
-    with nogil:
-        for i in range(n_ids):
-            row = index[ids[i]] if ids[i] < n_index else UNKNOWN
-            if row >= 0:
-                total += starts[row + 1] - starts[row]
-            elif row == UNKNOWN:
-                break
-        else:
-            i = -1
-    if i >= 0:
-        raise DataError(f"id {ids[i]} at position {i} is not in the vocabulary")
-    joined = PyBytes_FromStringAndSize(NULL, total)
-    cdef uint8_t* out = <uint8_t*>PyBytes_AS_STRING(joined)
-    cdef const uint8_t* text = &data[0] if data.shape[0] else NULL
-    cdef int64_t n_data = data.shape[0]
-    with nogil:
-        for i in range(n_ids):
-            row = index[ids[i]]
-            if row < 0:
-                continue
-            length = starts[row + 1] - starts[row]
-            # Most tokens are short: one copy of constant size, where it fits, beats a call.
-            if length <= 16 and at + 16 <= total and starts[row] + 16 <= n_data:
-                memcpy(out + at, text + starts[row], 16)
+cdef class TokenBytes:
+    """The bytes of ids, as decoding reads them; immutable.
+
+    index: int32, row of each id; -1: no such id, -2: leave it out. data and starts: the rows' bytes. Raises
+    ParameterError when an index leaves the rows or starts do not ascend.
+    """
+    cdef const int32_t[::1] index
+    cdef const uint8_t[::1] data
+    cdef const int64_t[::1] starts
+
+    def __init__(
+        self, const int32_t[::1] index not None, const uint8_t[::1] data not None, const int64_t[::1] starts not None
+    ):
+        cdef int64_t i, n_rows = starts.shape[0] - 1
+        _check_starts(data, starts)
+        for i in range(index.shape[0]):
+            if not SKIPPED <= index[i] < n_rows:
+                raise ParameterError(f"row {index[i]} is outside the {n_rows} tokens")
+        self.index = index
+        self.data = data
+        self.starts = starts
+
+    def join(self, const uint32_t[::1] ids not None):
+        """The bytes of the ids, joined. Raises DataError for an id without a row."""
+        cdef int64_t n_ids = ids.shape[0], n_index = self.index.shape[0], n_data = self.data.shape[0]
+        cdef int64_t i = -1, at = 0, length, total = 0
+        cdef int32_t row
+        cdef const int32_t* index = &self.index[0] if n_index else NULL
+        cdef const int64_t* starts = &self.starts[0]
+        cdef const uint8_t* text = &self.data[0] if n_data else NULL
+        cdef const uint32_t* id = &ids[0] if n_ids else NULL
+        with nogil:
+            for i in range(n_ids):
+                row = index[id[i]] if id[i] < n_index else UNKNOWN
+                if row >= 0:
+                    total += starts[row + 1] - starts[row]
+                elif row == UNKNOWN:
+                    break
             else:
-                memcpy(out + at, text + starts[row], length)
-            at += length
-    return joined
+                i = -1
+        if i >= 0:
+            raise DataError(f"id {ids[i]} at position {i} is not in the vocabulary")
+        joined = PyBytes_FromStringAndSize(NULL, total)
+        cdef uint8_t* out = <uint8_t*>PyBytes_AS_STRING(joined)
+        with nogil:
+            for i in range(n_ids):
+                row = index[id[i]]
+                if row < 0:
+                    continue
+                length = starts[row + 1] - starts[row]
+                # Most tokens are short: one copy of constant size, where it fits, beats a call.
+                if length <= 16 and at + 16 <= total and starts[row] + 16 <= n_data:
+                    memcpy(out + at, text + starts[row], 16)
+                else:
+                    memcpy(out + at, text + starts[row], length)
+                at += length
+        return joined
 
 
 cdef int _check_starts(const uint8_t[::1] data, const int64_t[::1] starts) except -1:
