@@ -37,7 +37,7 @@ from fastbpe.kernels.partitions cimport (
     waiting_init,
 )
 from fastbpe.kernels.prefetch cimport fastbpe_prefetch
-from fastbpe.kernels.split cimport Chunks, SplitTable, chunks_fill
+from fastbpe.kernels.split cimport Chunks, SplitTable, chunks_fill, chunks_free
 
 from fastbpe.kernels.split import check_spans
 
@@ -109,6 +109,7 @@ cdef class Counter:
         chunks.dfa = NULL
         chunks.given = NULL
         chunks.n_given = 0
+        chunks.memo = NULL
         if ends is not None:
             if table is not None:
                 raise ValueError("chunks come from a table or from given ends, not both")
@@ -123,6 +124,7 @@ cdef class Counter:
             with nogil:
                 status = count_spans(&self.partitions, state, &data[0], data.shape[0], &rows[0, 0], rows.shape[0],
                                      position, &chunks)
+                chunks_free(&chunks)
         self.release(state, data, status)
 
     def finish(self):

@@ -23,7 +23,7 @@ from fastbpe.kernels.idlist cimport IdBuffer, IdList, idlist_reserve
 from fastbpe.kernels.mergetable cimport MergeList, MergeTable
 from fastbpe.kernels.packed cimport PACKED_MAX, Packed, packed_hash, packed_hash_long, packed_load
 from fastbpe.kernels.prefetch cimport fastbpe_prefetch
-from fastbpe.kernels.split cimport Chunks, SplitTable, chunks_fill
+from fastbpe.kernels.split cimport Chunks, SplitTable, chunks_fill, chunks_free
 
 from fastbpe.errors import ParameterError
 from fastbpe.kernels.split import check_spans
@@ -138,7 +138,7 @@ cdef class Encoder:
         job.data = data
         job.n_data = n_data
         job.ends = scratch.ends
-        job.chunks = Chunks(NULL, NULL, 0)
+        job.chunks = Chunks(NULL, NULL, 0, NULL)
         if self.table is not None:
             job.chunks.dfa = &self.table.dfa
         return scratch
@@ -224,18 +224,21 @@ cdef int _encode(Job* job, const int64_t* spans, int64_t n_spans, int64_t* offse
     # A guess that text seldom exceeds; what is not used is never touched.
     idlist_reserve(job.out, total // 3 + n_spans + SLACK)
     offsets[0] = 0
-    for s in range(n_spans):
-        span = spans + 4 * s
-        if span[3] >= 0:
-            idlist_reserve(job.out, 1)
-            job.out.ids[job.out.n] = <uint32_t>span[3]
-            job.out.n += 1
-        at = span[0] if span[3] < 0 else span[1]
-        while at < span[1]:
-            n = chunks_fill(&job.chunks, job.data, at, span[1], span[2], job.ends, ENDS)
-            _encode_chunks(job, at, n)
-            at = job.ends[n - 1]
-        offsets[s + 1] = job.out.n
+    try:
+        for s in range(n_spans):
+            span = spans + 4 * s
+            if span[3] >= 0:
+                idlist_reserve(job.out, 1)
+                job.out.ids[job.out.n] = <uint32_t>span[3]
+                job.out.n += 1
+            at = span[0] if span[3] < 0 else span[1]
+            while at < span[1]:
+                n = chunks_fill(&job.chunks, job.data, at, span[1], span[2], job.ends, ENDS)
+                _encode_chunks(job, at, n)
+                at = job.ends[n - 1]
+            offsets[s + 1] = job.out.n
+    finally:
+        chunks_free(&job.chunks)
     return 0
 
 

@@ -1,11 +1,9 @@
-"""Chunk ends of a text by a compiled pattern (tables: see split.pxd).
-
-A scan starts at a boundary and follows transitions. Where the transition says that a chunk ends before the unit, the
-same transition has already started anew on it. Where a longer match was hoped for and died, the scan steps back to the
-last place at which it could have ended.
-"""
+"""Chunk ends of a text by a compiled pattern: the tables' and the texts' door (scanning: scan.pyx, tables: dfa.pxd)."""
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
+
+from fastbpe.kernels.dfa cimport DFA_STATE, Dfa, dfa_unit
+from fastbpe.kernels.scan cimport scan_carefully, scan_fill, scan_memo_free
 
 import numpy as np
 
@@ -29,14 +27,14 @@ cdef class SplitTable:
             arrays.append(array)
         self.transitions, self.ascii, self.pages, self.leaves, self.cuts = arrays
         n_states, stride = self.transitions.shape
-        if n_states < 2 or n_states * stride > SPLIT_STATE:
+        if n_states < 2 or n_states * stride > DFA_STATE:
             raise ValueError("split tables: too few or too many states")
         if self.ascii.shape[0] != 128 or self.pages.shape[0] != 0x110000 // 64 or self.leaves.shape[1] != 64:
             raise ValueError("split tables: class tables of another length")
         highest = max(int(self.ascii.max()), int(self.leaves.max()), invalid_class, end_class)
         if min(invalid_class, end_class) < 0 or highest >= stride or int(self.pages.max()) >= len(self.leaves):
             raise ValueError("split tables: a class or leaf out of range")
-        states = self.transitions & np.uint32(SPLIT_STATE)
+        states = self.transitions & np.uint32(DFA_STATE)
         if (states % stride).any() or int(states.max()) >= n_states * stride:
             raise ValueError("split tables: a transition out of range")
         if self.cuts.ndim not in (2, 3) or set(self.cuts.shape) != {stride - 1} or end_class != stride - 1:
@@ -57,35 +55,55 @@ cdef class SplitTable:
         self.dfa.end_class = end_class
 
 
-def split_ends(const uint8_t[::1] data, spans, SplitTable table):
+def split_ends(const uint8_t[::1] data, spans, SplitTable table, int64_t capacity=1 << 14):
     """The ends of all chunks of `data` as absolute offsets (int64, ascending).
 
     spans: None (all of data is one text) or an int64 array (n, 4) of start, stop, text_end, id; those with an id are
-    skipped. table: None makes each span one chunk. Raises ValueError for spans that do not ascend or leave the data.
+    skipped. table: None makes each span one chunk. capacity: how many ends are found at a time. Raises ValueError for
+    spans that do not ascend or leave the data.
     """
-    checked = check_spans(spans, data.shape[0])
-    cdef const int64_t[:, ::1] rows = checked
+    return all_ends(data, spans, table, capacity, NULL)
+
+
+def split_carefully(const uint8_t[::1] data, SplitTable table not None, int64_t capacity=1 << 14):
+    """(ends, how many units were read): split_ends by the slow path alone, for tests of what is linear in the text."""
+    cdef int64_t steps = 0
+    ends = all_ends(data, None, table, capacity, &steps)
+    return ends, steps
+
+
+cdef all_ends(const uint8_t[::1] data, spans, SplitTable table, int64_t capacity, int64_t* steps):
+    rows_array = check_spans(spans, data.shape[0])
+    if capacity < 1:
+        raise ValueError("capacity: at least one end is found at a time")
+    cdef const int64_t[:, ::1] rows = rows_array
     cdef const uint8_t* text = &data[0] if data.shape[0] else NULL
     cdef Chunks chunks
     chunks.dfa = &table.dfa if table is not None else NULL
     chunks.given = NULL
     chunks.n_given = 0
-    cdef int64_t capacity = 1 << 16, at, stop, n
+    chunks.memo = NULL
+    cdef int64_t at, stop, n
     buffer = np.empty(capacity, np.int64)
-    cdef int64_t[::1] buffer_view = buffer
-    parts = []
+    cdef int64_t[::1] ends = buffer
+    parts = [np.empty(0, np.int64)]
     cdef Py_ssize_t row
-    for row in range(rows.shape[0]):
-        if rows[row, 3] >= 0:
-            continue
-        at = rows[row, 0]
-        stop = rows[row, 1]
-        while at < stop:
-            with nogil:
-                n = chunks_fill(&chunks, text, at, stop, rows[row, 2], &buffer_view[0], capacity)
-            parts.append(buffer[:n].copy())
-            at = buffer_view[n - 1]
-    return np.concatenate(parts) if parts else np.empty(0, np.int64)
+    try:
+        for row in range(rows.shape[0]):
+            at = rows[row, 0]
+            stop = rows[row, 1] if rows[row, 3] < 0 else at
+            while at < stop:
+                with nogil:
+                    if steps == NULL:
+                        n = chunks_fill(&chunks, text, at, stop, rows[row, 2], &ends[0], capacity)
+                    else:
+                        n = scan_carefully(chunks.dfa, text, at, stop, rows[row, 2], &ends[0], capacity, &chunks.memo,
+                                           steps)
+                parts.append(buffer[:n].copy())
+                at = ends[n - 1]
+    finally:
+        chunks_free(&chunks)
+    return np.concatenate(parts)
 
 
 def split_last_cut(const uint8_t[::1] data, int64_t start, int64_t stop, SplitTable table not None):
@@ -115,7 +133,7 @@ cdef int64_t last_cut(const Dfa* dfa, const uint8_t* cuts, int width, const uint
         at = behind - 1
         while at > start and behind - at < 4 and (data[at] & 0xC0) == 0x80:
             at -= 1
-        if unit_at(dfa, data, at, behind, &unit) != behind - at or (behind - at == 1 and data[at] >= 0x80):
+        if dfa_unit(dfa, data + at, behind - at, &unit) != behind - at or (behind - at == 1 and data[at] >= 0x80):
             seen = 0
             behind = at
             continue
@@ -160,7 +178,7 @@ cdef int64_t chunks_fill(Chunks* chunks, const uint8_t* data, int64_t start, int
     if start >= stop or capacity < 1:
         return 0
     if chunks.dfa != NULL:
-        return fill_one(chunks.dfa, data, start, stop, text_end, ends, capacity)
+        return scan_fill(chunks.dfa, data, start, stop, text_end, ends, capacity, &chunks.memo)
     if chunks.given == NULL:
         ends[0] = stop
         return 1
@@ -175,81 +193,5 @@ cdef int64_t chunks_fill(Chunks* chunks, const uint8_t* data, int64_t start, int
     return n
 
 
-cdef int64_t fill_one(const Dfa* dfa, const uint8_t* data, int64_t start, int64_t stop, int64_t text_end,
-                      int64_t* ends, int64_t capacity) noexcept nogil:
-    cdef int64_t begin = start, i = start, accept = -1, n = 0, length
-    cdef uint32_t state = dfa.start, step, unit
-    cdef bint unmatched = False  # data[previous end:begin] has no match
-    while True:
-        length = unit_at(dfa, data, i, text_end, &unit)
-        step = dfa.transitions[state + unit]
-        if step & SPLIT_ACCEPT:
-            accept = i
-        state = step & SPLIT_STATE
-        if not step & SPLIT_BOUNDARY:
-            if state != 0:
-                i += length
-                continue
-            if accept < 0:
-                unmatched = True
-                begin += unit_at(dfa, data, begin, text_end, &unit)
-                i = begin
-                state = dfa.start
-                if begin < text_end:
-                    continue
-            else:
-                i = accept
-                state = dfa.start
-                length = 0
-        if unmatched:
-            unmatched = False
-            ends[n] = begin
-            n += 1
-            if begin >= stop or n == capacity:
-                return n
-        ends[n] = i
-        n += 1
-        if i >= stop or n == capacity:
-            return n
-        begin = i
-        accept = -1
-        if state == 0:
-            state = dfa.start
-        else:
-            i += length
-
-
-cdef inline int64_t unit_at(const Dfa* dfa, const uint8_t* data, int64_t i, int64_t text_end,
-                            uint32_t* unit) noexcept nogil:
-    # Class and length of the unit at i; what Python's UTF-8 decoder would not accept is one byte of invalid_class.
-    cdef const uint8_t* p = data + i
-    cdef int64_t left = text_end - i
-    cdef uint32_t code
-    if left <= 0:
-        unit[0] = dfa.end_class
-        return 0
-    if p[0] < 0x80:
-        unit[0] = dfa.ascii[p[0]]
-        return 1
-    if p[0] >= 0xC2 and left >= 2 and (p[1] & 0xC0) == 0x80:
-        if p[0] < 0xE0:
-            code = ((p[0] & 0x1F) << 6) | (p[1] & 0x3F)
-            unit[0] = unit_class(dfa, code)
-            return 2
-        if left >= 3 and (p[2] & 0xC0) == 0x80:
-            if p[0] < 0xF0:
-                code = ((p[0] & 0x0F) << 12) | ((p[1] & 0x3F) << 6) | (p[2] & 0x3F)
-                if code >= 0x800 and (code >> 11) != 0x1B:
-                    unit[0] = unit_class(dfa, code)
-                    return 3
-            elif p[0] < 0xF5 and left >= 4 and (p[3] & 0xC0) == 0x80:
-                code = ((p[0] & 0x07) << 18) | ((p[1] & 0x3F) << 12) | ((p[2] & 0x3F) << 6) | (p[3] & 0x3F)
-                if 0x10000 <= code < 0x110000:
-                    unit[0] = unit_class(dfa, code)
-                    return 4
-    unit[0] = dfa.invalid_class
-    return 1
-
-
-cdef inline uint32_t unit_class(const Dfa* dfa, uint32_t code) noexcept nogil:
-    return dfa.leaves[dfa.pages[code >> 6] * 64 + (code & 63)]
+cdef void chunks_free(Chunks* chunks) noexcept nogil:
+    scan_memo_free(&chunks.memo)

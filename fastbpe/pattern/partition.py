@@ -56,7 +56,7 @@ def _labels(keys: NDArray[np.int64]) -> NDArray[np.int64]:
 def partition(sets: Iterable[UnitSet]) -> Partition:
     """The coarsest partition of the units 0..INVALID of which every set is a union."""
     distinct = list(dict.fromkeys(sets))
-    ranges = [np.array(units.ranges, np.int64).reshape(-1, 2) + [0, 1] for units in distinct]
+    ranges = [np.array(units.ranges, np.int64).reshape(-1, 2) + np.array([0, 1]) for units in distinct]
     edges = _distinct(np.concatenate([[0, *SURROGATES, INVALID, INVALID + 1], *map(np.ravel, ranges)]))
     inside = np.zeros((len(distinct), len(edges)), np.int64)  # per set, whether a stretch between edges is in it
     for row, pairs in zip(inside, ranges, strict=True):
