@@ -35,7 +35,7 @@ def process(*arguments: str | Path, stdin: bytes = b"", cwd: Path | None = None,
         cwd=cwd,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent), **environment},
     )
-    return Outcome(result.returncode, result.stdout.decode(), result.stderr.decode())
+    return Outcome(result.returncode, result.stdout.decode(errors="surrogateescape"), result.stderr.decode())
 
 
 class Shell:

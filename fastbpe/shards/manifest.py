@@ -34,8 +34,9 @@ class ShardEntry:
 class Manifest:
     """What there is to know about a directory of shards.
 
-    `bos`, `eos`: None, or name and id of the token put at the start of every document, and where the eos stands
-    (`eos_place`). `invalid_bytes`: how many are not UTF-8. `reader`: how documents were told apart. `sources`: per source what was read and passed over.
+    Ids and names of bos and eos are None where encoding added none; `eos_place` is append or prepend. `bytes`: of the
+    documents, as read; `invalid_bytes`: those that are not UTF-8. `reader`: how documents were told apart. `sources`:
+    per source what was read and passed over.
     """
 
     fingerprint: str
