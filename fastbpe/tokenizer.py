@@ -6,9 +6,10 @@ pickles as its data and is the same after as before.
 """
 
 import codecs
+import itertools
 import operator
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from importlib import import_module
 from types import MappingProxyType
@@ -19,11 +20,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from fastbpe.errors import DataError, ParameterError
 from fastbpe.kernels.encode import Encoder
+from fastbpe.kernels.idlist import IdBuffer
 from fastbpe.kernels.mergetable import MergeList
-from fastbpe.kernels.special import SpecialTrie, make_spans
+from fastbpe.kernels.special import SpecialTrie
 from fastbpe.kernels.tokens import TokenBytes
 from fastbpe.model import Model, list_names, model_of_merges
 from fastbpe.pattern.splitter import Splitter
+from fastbpe.pieces import Piece, Specials, pieces
 from fastbpe.text import to_bytes
 
 #: Bound of the caches of all threads that use one tokenizer at the same time.
@@ -205,8 +208,8 @@ class Tokenizer:
     ) -> NDArray[np.uint32]:
         """As `encode`, in a uint32 array."""
         data = to_bytes(text)
-        spans = self._spans(data, [len(data)], allowed_special, disallowed_special, add_bos, add_eos)[0]
-        return self.encode_spans(data, spans)[0]
+        specials = self._specials(allowed_special, disallowed_special, add_bos, add_eos)
+        return self.encode_spans(data, specials.spans(data, np.array([len(data)], np.int64))[0])[0]
 
     def encode_batch(
         self,
@@ -219,8 +222,8 @@ class Tokenizer:
     ) -> list[list[int]]:
         """As `encode`, for each of the texts, over `threads` threads (None: as many as the process may use)."""
         ids, offsets = self.encode_batch_to_numpy(texts, allowed_special, disallowed_special, add_bos, add_eos, threads)
-        flat, ends = ids.tolist(), offsets.tolist()
-        return [flat[start:stop] for start, stop in zip(ends, ends[1:], strict=False)]
+        ends = offsets.tolist()
+        return [ids[start:stop].tolist() for start, stop in zip(ends, ends[1:], strict=False)]
 
     def encode_batch_to_numpy(
         self,
@@ -233,11 +236,24 @@ class Tokenizer:
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """All texts' ids one after the other, uint32, and offsets, int64 of n + 1: those of text i are
         ids[offsets[i]:offsets[i + 1]]."""
-        parts = [to_bytes(text) for text in _texts(texts)]
-        data, ends = b"".join(parts), np.cumsum([len(part) for part in parts], dtype=np.int64)
-        spans, firsts = self._spans(data, ends, allowed_special, disallowed_special, add_bos, add_eos)
-        ids, offsets = self.encode_spans(data, spans)
-        return ids, offsets[firsts]
+        if isinstance(texts, (str, bytes, bytearray, memoryview)):
+            raise ParameterError("a batch is a list of texts, not one text: use encode, or put it in a list")
+        n_threads = _upstairs("pipeline.threads", "thread_count")(threads)
+        specials = self._specials(allowed_special, disallowed_special, add_bos, add_eos)
+        work = pieces(texts, specials, self.splitter)
+        buffer = IdBuffer()
+        offsets = [np.zeros(1, np.int64)]
+        few = list(itertools.islice(work, 2))
+        if n_threads == 1 or len(few) < 2:
+            for data, spans, text_ends in itertools.chain(few, work):
+                ends = self.splitter.span_ends(data, spans)
+                offsets.append(self._encoder.append_spans(buffer, data, spans, ends)[text_ends])
+        else:
+            ordered_map = _upstairs("pipeline.threads", "ordered_map")
+            for ids, text_ends in ordered_map(self._encode_piece, itertools.chain(few, work), n_threads):
+                offsets.append(text_ends + buffer.n)
+                buffer.extend(ids)
+        return np.frombuffer(buffer, np.uint32), np.concatenate(offsets)
 
     def encode_with_offsets(
         self,
@@ -390,26 +406,18 @@ class Tokenizer:
         spans = np.column_stack((starts[:-1], stops, stops, np.full(len(stops), -1, np.int64)))
         return self._encoder.encode_spans(data, np.ascontiguousarray(spans), whole=True)
 
-    def _spans(
-        self,
-        data: bytes,
-        ends: ArrayLike,
-        allowed_special: Names,
-        disallowed_special: Names,
-        add_bos: bool,
-        add_eos: bool,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        ends = np.asarray(ends, dtype=np.int64)
-        starts = np.concatenate((np.zeros(1, np.int64), ends[:-1])) if len(ends) else ends
+    def _encode_piece(self, piece: Piece) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        ids, offsets = self.encode_spans(piece.data, piece.spans)
+        return ids, offsets[piece.text_ends]
+
+    def _specials(self, allowed: Names, disallowed: Names, add_bos: bool, add_eos: bool) -> Specials:
         bos = self._required_role("bos") if add_bos else -1
         eos = self._required_role("eos") if add_eos else -1
-        if not allowed_special and not disallowed_special:
-            return make_spans(data, starts, ends, None, bos, eos)
-        allowed, disallowed = self._special_sets(allowed_special, disallowed_special)
-        spans, firsts = make_spans(data, starts, ends, self._trie(allowed + disallowed), bos, eos)
-        if disallowed:
-            _refuse_disallowed(data, spans, firsts, {self._model.special_tokens[name]: name for name in disallowed})
-        return spans, firsts
+        if not allowed and not disallowed:
+            return Specials(None, {}, bos, eos)
+        cut_out, refused = self._special_sets(allowed, disallowed)
+        by_id = {self._model.special_tokens[name]: name for name in refused}
+        return Specials(self._trie(cut_out + refused), by_id, bos, eos)
 
     def _special_sets(self, allowed: Names, disallowed: Names) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Names that are cut out, and those that raise."""
@@ -552,27 +560,6 @@ class StreamDecoder:
 def _roles(bos_token: str | None, eos_token: str | None, pad_token: str | None) -> dict[str, str]:
     named = {"bos": bos_token, "eos": eos_token, "pad": pad_token}
     return {role: name for role, name in named.items() if name is not None}
-
-
-def _texts(texts: Iterable[Text]) -> Sequence[Text]:
-    if isinstance(texts, (str, bytes, bytearray, memoryview)):
-        raise ParameterError("a batch is a list of texts, not one text: use encode, or put it in a list")
-    return texts if isinstance(texts, (list, tuple)) else list(texts)
-
-
-def _refuse_disallowed(
-    data: bytes, spans: NDArray[np.int64], firsts: NDArray[np.int64], disallowed: dict[int, str]
-) -> None:
-    found = np.isin(spans[:, 3], list(disallowed)) & (spans[:, 1] > spans[:, 0])
-    if found.any():
-        row = int(np.argmax(found))
-        text = int(np.searchsorted(firsts, row, side="right")) - 1
-        offset = int(spans[row, 0] - spans[firsts[text], 0])
-        where = f"byte {offset}" if len(firsts) == 2 else f"byte {offset} of text {text}"
-        raise DataError(
-            f"the special token {disallowed[int(spans[row, 3])]!r} stands at {where} and is disallowed: name it in "
-            "allowed_special to encode it as one id, or take it out of disallowed_special to encode it as text"
-        )
 
 
 def _character_offsets(data: bytes, offsets: NDArray[np.int64]) -> NDArray[np.int64]:

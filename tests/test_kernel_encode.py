@@ -8,6 +8,7 @@ from reference import encode_chunk, train
 
 from fastbpe.errors import ParameterError
 from fastbpe.kernels.encode import Encoder
+from fastbpe.kernels.idlist import IdBuffer
 from fastbpe.kernels.mergetable import MergeList
 
 BYTES = np.arange(256, dtype=np.uint32)
@@ -120,6 +121,17 @@ def test_calls_at_the_same_time_have_a_scratch_each():
     expected = [encoder_of([(97, 98), (256, 256)]).encode_text(text) for text in texts]
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(lambda text: encoder.encode_spans(text, None)[0].tolist(), texts)) == expected
+
+
+def test_appending_to_a_buffer():
+    encoder, buffer = encoder_of([(97, 98)]), IdBuffer([7])
+    spans = np.array([[0, 3, 3, -1], [3, 3, 3, 300], [3, 5, 5, -1]], np.int64)
+    assert encoder.append_spans(buffer, b"abcab", spans).tolist() == [1, 3, 4, 5]
+    assert encoder.append_spans(buffer, b"abab", None, np.array([2, 4])).tolist() == [5, 7]
+    shown = np.frombuffer(buffer, np.uint32)
+    assert shown.tolist() == [7, 256, 99, 300, 256, 256, 256]
+    with pytest.raises(BufferError):
+        encoder.append_spans(buffer, b"ab", None)
 
 
 def test_nothing_to_encode():

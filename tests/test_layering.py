@@ -16,7 +16,7 @@ FLOORS = [
     {"errors", "alphabet", "atomic", "text"},
     {"kernels"},
     {"pattern"},
-    {"counts", "merging", "model", "tokenizer"},
+    {"counts", "merging", "model", "pieces", "tokenizer"},
     {"corpus", "shards", "formats"},
     {"pipeline"},
     {"compat", "cluster", "report"},

@@ -256,6 +256,25 @@ def test_threads_share_a_tokenizer():
             assert list(pool.map(tok.encode, texts)) == expected
 
 
+@pytest.mark.parametrize("pattern", ["cl100k", None, r"\w\w+?\b|.|\s"])
+def test_batches_do_not_depend_on_threads(pattern):
+    rng = np.random.default_rng(0)
+    words = ["the ", "cat ", "sät", "\n", "  ", "1234", "<s>", "日本"]
+    long = 400_000 if pattern == "cl100k" else 2000
+    texts = ["".join(rng.choice(words, n)) for n in (0, 0, 10, 1000, long, 3, 0, long // 2, long // 6, 1)]
+    merges = [(116, 104), (256, 101), (257, 32), (99, 97), (259, 116), (32, 32)]
+    tok = Tokenizer.from_merges(merges, None, pattern, ["<s>"], bos_token="<s>", unmatched="isolate")
+    single = [tok.encode(text, "all", add_bos=True) for text in texts]
+    for threads in (1, 2, 5, None):
+        ids, offsets = tok.encode_batch_to_numpy(texts, "all", add_bos=True, threads=threads)
+        assert offsets.tolist() == np.cumsum([0, *map(len, single)]).tolist()
+        assert ids.tolist() == [id for ids in single for id in ids]
+    with pytest.raises(DataError, match="of text 2 and"):
+        tok.encode_batch(texts, disallowed_special="all", threads=2)
+    with pytest.raises(ParameterError):
+        tok.encode_batch(texts, threads=0)
+
+
 def test_arrays_are_read_only(tok):
     with pytest.raises(ValueError, match="read-only"):
         tok.merges[0, 0] = 1

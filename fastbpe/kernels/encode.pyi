@@ -1,6 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from fastbpe.kernels.idlist import IdBuffer
 from fastbpe.kernels.mergetable import MergeList
 from fastbpe.kernels.special import Bytes
 from fastbpe.kernels.split import SplitTable
@@ -19,3 +20,11 @@ class Encoder:
         ends: NDArray[np.int64] | None = None,
         whole: bool = False,
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+    def append_spans(
+        self,
+        buffer: IdBuffer,
+        data: Bytes,
+        spans: NDArray[np.int64] | None,
+        ends: NDArray[np.int64] | None = None,
+        whole: bool = False,
+    ) -> NDArray[np.int64]: ...

@@ -62,20 +62,6 @@ cdef class Scratch:
             + self.bpe.links_capacity * 8 + self.out.capacity * 4 + <int64_t>sizeof(self.ends)
         )
 
-    cdef take_ids(self):
-        """The output as an array: a copy of a short one, a long one without copying."""
-        cdef IdBuffer buffer
-        cdef uint32_t[::1] view
-        if self.out.n <= KEPT_IDS:
-            ids = np.empty(self.out.n, np.uint32)
-            if self.out.n:
-                view = ids
-                memcpy(&view[0], self.out.ids, self.out.n * sizeof(uint32_t))
-            return ids
-        buffer = IdBuffer()
-        buffer.take(&self.out)
-        return np.frombuffer(buffer, np.uint32)
-
     cdef list take_list(self):
         cdef int64_t i
         cdef list ids = PyList_New(self.out.n)
@@ -122,14 +108,18 @@ cdef class Encoder:
         cdef Scratch scratch
         return sum([(<Scratch?>scratch).n_bytes() for scratch in self.scratches])
 
-    cdef Scratch take(self, Job* job, const uint8_t* data, int64_t n_data):
-        """A scratch for a job on the data. It must be given back, or is freed."""
+    cdef Scratch take_scratch(self):
+        """A scratch that no other call uses. It must be given back, or is freed."""
         cdef Scratch scratch
         try:
             scratch = self.scratches.pop()
         except IndexError:
             scratch = Scratch(self.scratch_bytes)
         scratch.out.n = 0
+        return scratch
+
+    cdef Job job(self, Scratch scratch, const uint8_t* data, int64_t n_data):
+        cdef Job job
         job.table = &self.merges.table
         job.small_max = self.small_max
         job.cache = &scratch.cache
@@ -141,7 +131,7 @@ cdef class Encoder:
         job.chunks = Chunks(NULL, NULL, 0, NULL)
         if self.table is not None:
             job.chunks.dfa = &self.table.dfa
-        return scratch
+        return job
 
     def encode_text(self, text):
         """The ids of a str or bytes that is one text, as a list."""
@@ -160,7 +150,8 @@ cdef class Encoder:
         span[0] = 0
         span[1] = span[2] = n
         span[3] = -1
-        scratch = self.take(&job, <const uint8_t*>data, n)
+        scratch = self.take_scratch()
+        job = self.job(scratch, <const uint8_t*>data, n)
         if n <= WITH_GIL:
             _encode(&job, span, 1, offsets)
         else:
@@ -170,14 +161,44 @@ cdef class Encoder:
         self.scratches.append(scratch)
         return ids
 
-    def encode_spans(
+    def encode_spans(self, const uint8_t[::1] data not None, spans, ends=None, bint whole=False):
+        """The ids of the spans, uint32, and where each span's start, int64 (n + 1). Parameters as of `append_spans`."""
+        cdef Scratch scratch = self.take_scratch()
+        cdef IdBuffer buffer
+        cdef uint32_t[::1] view
+        offsets = self.run(scratch, &scratch.out, data, spans, ends, whole)
+        if scratch.out.n > KEPT_IDS:
+            buffer = IdBuffer()
+            buffer.take(&scratch.out)
+            ids = np.frombuffer(buffer, np.uint32)
+        else:
+            ids = np.empty(scratch.out.n, np.uint32)
+            if scratch.out.n:
+                view = ids
+                memcpy(&view[0], scratch.out.ids, scratch.out.n * sizeof(uint32_t))
+        self.scratches.append(scratch)
+        return ids, offsets
+
+    def append_spans(
         self,
+        IdBuffer buffer not None,           # INOUT  the ids are appended
         const uint8_t[::1] data not None,   # IN
         spans,                              # IN  int64 (n, 4): see special.pyx; None: all of data is one text
         ends=None,                          # IN  int64: ends of all chunks, when there is no table
         bint whole=False,                   # each span of text is one chunk, whatever the table
     ):
-        """The ids of the spans, uint32, and where each span's start, int64 (n + 1)."""
+        """Appends the ids of the spans; returns where in the buffer each span's start, int64 (n + 1).
+
+        Raises BufferError while an array shows the buffer. One call at a time may append to it.
+        """
+        if buffer.shown:
+            raise BufferError("the buffer cannot grow while an array shows it")
+        cdef Scratch scratch = self.take_scratch()
+        offsets = self.run(scratch, &buffer.list, data, spans, ends, whole)
+        self.scratches.append(scratch)
+        return offsets
+
+    cdef run(self, Scratch scratch, IdList* out, const uint8_t[::1] data, spans, ends, bint whole):
         rows = check_spans(spans, data.shape[0])
         cdef const int64_t[:, ::1] span_view = rows
         cdef int64_t n_spans = rows.shape[0]
@@ -185,8 +206,8 @@ cdef class Encoder:
         cdef const int64_t[::1] given
         offsets = np.empty(n_spans + 1, np.int64)
         cdef int64_t[::1] offset_view = offsets
-        cdef Job job
-        cdef Scratch scratch = self.take(&job, &data[0] if data.shape[0] else NULL, data.shape[0])
+        cdef Job job = self.job(scratch, &data[0] if data.shape[0] else NULL, data.shape[0])
+        job.out = out
         if whole:
             job.chunks.dfa = NULL
         if ends is not None:
@@ -199,9 +220,7 @@ cdef class Encoder:
             job.chunks.n_given = given.shape[0]
         with nogil:
             _encode(&job, first, n_spans, &offset_view[0])
-        ids = scratch.take_ids()
-        self.scratches.append(scratch)
-        return ids, offsets
+        return offsets
 
 
 cdef struct Job:
@@ -223,7 +242,7 @@ cdef int _encode(Job* job, const int64_t* spans, int64_t n_spans, int64_t* offse
         total += spans[4 * s + 1] - spans[4 * s]
     # A guess that text seldom exceeds; what is not used is never touched.
     idlist_reserve(job.out, total // 3 + n_spans + SLACK)
-    offsets[0] = 0
+    offsets[0] = job.out.n
     try:
         for s in range(n_spans):
             span = spans + 4 * s

@@ -1,0 +1,129 @@
+"""Texts cut into pieces of work: a buffer with spans, of a size that stays in a processor's cache.
+
+Short texts share a piece, a long one is cut where the split pattern is sure to end a chunk, without being copied.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastbpe.errors import DataError
+from fastbpe.kernels.special import SpecialTrie, make_spans
+from fastbpe.pattern.splitter import Splitter
+from fastbpe.text import to_bytes
+
+PIECE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Specials:
+    """What one encoding call does about special tokens."""
+
+    trie: SpecialTrie | None = None
+    """Those to look for; None: all text is ordinary."""
+    refused: dict[int, str] = field(default_factory=dict)
+    """Names by id of those that raise."""
+    bos: int = -1
+    """Id to put before each text, -1: none."""
+    eos: int = -1
+    """Id to put behind each text, -1: none."""
+
+    def spans(
+        self, data: bytes, ends: NDArray[np.int64], first_text: int | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Spans of the texts that follow one another in data, and where each text's begin (see make_spans).
+
+        Raises DataError where a refused token stands, naming the text by its number from first_text on, if given.
+        """
+        starts = np.zeros_like(ends)
+        starts[1:] = ends[:-1]
+        spans, firsts = make_spans(data, starts, ends, self.trie, self.bos, self.eos)
+        if self.refused:
+            found = np.isin(spans[:, 3], list(self.refused)) & (spans[:, 1] > spans[:, 0])
+            if found.any():
+                row = int(np.argmax(found))
+                text = int(np.searchsorted(firsts, row, side="right")) - 1
+                place = f"byte {spans[row, 0] - starts[text]}"
+                if first_text is not None:
+                    place += f" of text {first_text + text}"
+                raise DataError(
+                    f"the special token {self.refused[int(spans[row, 3])]!r} stands at {place} and is disallowed: name "
+                    "it in allowed_special to encode it as one id, or take it out of disallowed_special to encode it "
+                    "as text"
+                )
+        return spans, firsts
+
+
+class Piece(NamedTuple):
+    """Work for one thread."""
+
+    data: bytes
+    spans: NDArray[np.int64]
+    text_ends: NDArray[np.int64]
+    """For each text that ends in this piece, how many of the spans stand before its end."""
+
+
+def pieces(
+    texts: Iterable[str | bytes], specials: Specials, splitter: Splitter, piece_bytes: int = PIECE_BYTES
+) -> Iterator[Piece]:
+    """The pieces of the texts, in order."""
+    waiting: list[bytes] = []
+    size = n_done = 0
+    for text in texts:
+        data = to_bytes(text)
+        if len(data) < piece_bytes:
+            waiting.append(data)
+            size += len(data)
+            if size < piece_bytes:
+                continue
+        if waiting:
+            yield _joined(waiting, specials, n_done)
+            n_done += len(waiting)
+            waiting, size = [], 0
+        if len(data) >= piece_bytes:
+            yield from _cut(data, specials, splitter, n_done, piece_bytes)
+            n_done += 1
+    if waiting:
+        yield _joined(waiting, specials, n_done)
+
+
+def _joined(texts: list[bytes], specials: Specials, first_text: int) -> Piece:
+    spans, firsts = specials.spans(
+        data := b"".join(texts), np.cumsum([len(text) for text in texts], dtype=np.int64), first_text
+    )
+    return Piece(data, spans, firsts[1:])
+
+
+def _cut(data: bytes, specials: Specials, splitter: Splitter, number: int, piece_bytes: int) -> Iterator[Piece]:
+    """The pieces of one long text."""
+    nothing = np.empty(0, np.int64)
+    taken: list[tuple[int, int, int, int]] = []
+    size = 0
+    spans, _ = specials.spans(data, np.array([len(data)], np.int64), number)
+    for start, stop, text_end, id in spans.tolist():
+        while id < 0 and size + stop - start > piece_bytes:
+            cut = _place(data, splitter, start, stop, piece_bytes - size)
+            if cut < 0:
+                break
+            taken.append((start, cut, text_end, id))
+            yield Piece(data, np.array(taken, np.int64), nothing)
+            taken, size, start = [], 0, cut
+        taken.append((start, stop, text_end, id))
+        size += stop - start
+        if size >= piece_bytes:
+            yield Piece(data, np.array(taken, np.int64), nothing)
+            taken, size = [], 0
+    yield Piece(data, np.array(taken, np.int64).reshape(-1, 4), np.array([len(taken)], np.int64))
+
+
+def _place(data: bytes, splitter: Splitter, start: int, stop: int, n_bytes: int) -> int:
+    """Where to cut the text data[start:stop]: within n_bytes if it can be, else as soon as it can; -1: nowhere."""
+    while n_bytes < stop - start:
+        cut = splitter.last_cut(data, start, start + max(n_bytes, 0))
+        if cut > start:
+            return cut
+        n_bytes = max(2 * n_bytes, 64)
+    return -1
