@@ -19,7 +19,7 @@ cdef enum:
     STEPS = 8            # units read between two looks at the limits
     REACH = 4 * STEPS    # the most bytes of them
     LEAST_WINDOW = 512   # bytes that are worth two cursors
-    MOST_WINDOW = 1 << 16
+    MOST_WINDOW = 1 << 15  # with its ends it stays in the second-level cache
     PATIENCE = 128       # bytes read in vain, above which it is worth remembering
 
 cdef struct Cursor:
@@ -73,18 +73,20 @@ cdef inline int64_t chunk_begin(const Cursor* cursor) noexcept nogil:
 
 cdef int64_t two_cursors(const Dfa* dfa, const uint8_t* data, int64_t start, int64_t limit, int64_t* ends,
                          int64_t capacity) noexcept nogil:
-    cdef int64_t window = min(limit - start, min(2 * capacity, MOST_WINDOW))
+    # Room for an end every two bytes; where there are more, the window ends sooner.
+    cdef int64_t room = min(capacity, MOST_WINDOW // 2)
+    cdef int64_t window = min(limit - start, 2 * room)
     cdef int64_t middle = start + window // 2, n, known = 0, m
-    cdef int64_t* half = ends + capacity // 2
+    cdef int64_t* half = ends + room // 2
     cdef Cursor one, two
     while middle > start and (data[middle] & 0xC0) == 0x80:
         middle -= 1
     limit = start + window
     cursor_init(&one, dfa, start, ends)
     cursor_init(&two, dfa, middle, half)
-    run_two(dfa, data, &one, middle, half, &two, limit, ends + capacity)
+    run_two(dfa, data, &one, middle, half, &two, limit, ends + room)
     run_one(dfa, data, &one, middle, half)
-    run_one(dfa, data, &two, limit, ends + capacity)
+    run_one(dfa, data, &two, limit, ends + room)
     m = two.out - half
     # The first goes on until it meets the second.
     while True:

@@ -22,10 +22,10 @@ def split_ends(
     data: bytes | bytearray | memoryview | NDArray[np.uint8],
     spans: NDArray[np.int64] | None,
     table: SplitTable | None,
-    capacity: int = 16384,
+    capacity: int = ...,
 ) -> NDArray[np.int64]: ...
 def split_carefully(
-    data: bytes | bytearray | memoryview | NDArray[np.uint8], table: SplitTable, capacity: int = 16384
+    data: bytes | bytearray | memoryview | NDArray[np.uint8], table: SplitTable, capacity: int = ...
 ) -> tuple[NDArray[np.int64], int]: ...
 def split_last_cut(
     data: bytes | bytearray | memoryview | NDArray[np.uint8], start: int, stop: int, table: SplitTable

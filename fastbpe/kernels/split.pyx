@@ -1,11 +1,14 @@
 """Chunk ends of a text by a compiled pattern: the tables' and the texts' door (scanning: scan.pyx, tables: dfa.pxd)."""
 
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint16_t, uint32_t
 
 from fastbpe.kernels.dfa cimport DFA_STATE, Dfa, dfa_unit
 from fastbpe.kernels.scan cimport scan_carefully, scan_fill, scan_memo_free
 
 import numpy as np
+
+cdef enum:
+    SLACK = 1 << 10  # more than the ends that make two cursors worth while
 
 
 cdef class SplitTable:
@@ -55,17 +58,17 @@ cdef class SplitTable:
         self.dfa.end_class = end_class
 
 
-def split_ends(const uint8_t[::1] data, spans, SplitTable table, int64_t capacity=1 << 14):
+def split_ends(const uint8_t[::1] data, spans, SplitTable table, int64_t capacity=INT64_MAX):
     """The ends of all chunks of `data` as absolute offsets (int64, ascending).
 
     spans: None (all of data is one text) or an int64 array (n, 4) of start, stop, text_end, id; those with an id are
-    skipped. table: None makes each span one chunk. capacity: how many ends are found at a time. Raises ValueError for
-    spans that do not ascend or leave the data.
+    skipped. table: None makes each span one chunk. capacity: how many ends are found at a time, at most. Raises
+    ValueError for spans that do not ascend or leave the data.
     """
     return all_ends(data, spans, table, capacity, NULL)
 
 
-def split_carefully(const uint8_t[::1] data, SplitTable table not None, int64_t capacity=1 << 14):
+def split_carefully(const uint8_t[::1] data, SplitTable table not None, int64_t capacity=INT64_MAX):
     """(ends, how many units were read): split_ends by the slow path alone, for tests of what is linear in the text."""
     cdef int64_t steps = 0
     ends = all_ends(data, None, table, capacity, &steps)
@@ -73,37 +76,42 @@ def split_carefully(const uint8_t[::1] data, SplitTable table not None, int64_t 
 
 
 cdef all_ends(const uint8_t[::1] data, spans, SplitTable table, int64_t capacity, int64_t* steps):
-    rows_array = check_spans(spans, data.shape[0])
+    checked = check_spans(spans, data.shape[0])
     if capacity < 1:
         raise ValueError("capacity: at least one end is found at a time")
-    cdef const int64_t[:, ::1] rows = rows_array
+    cdef const int64_t[:, ::1] rows = checked
     cdef const uint8_t* text = &data[0] if data.shape[0] else NULL
     cdef Chunks chunks
     chunks.dfa = &table.dfa if table is not None else NULL
     chunks.given = NULL
     chunks.n_given = 0
     chunks.memo = NULL
-    cdef int64_t at, stop, n
-    buffer = np.empty(capacity, np.int64)
-    cdef int64_t[::1] ends = buffer
-    parts = [np.empty(0, np.int64)]
+    cdef int64_t at, stop, n = 0, room
+    # Written in place; a guess that text seldom exceeds, and what is not used is never touched.
+    ends = np.empty(data.shape[0] // 2 + rows.shape[0] + SLACK, np.int64)
+    cdef int64_t[::1] view = ends
     cdef Py_ssize_t row
     try:
         for row in range(rows.shape[0]):
             at = rows[row, 0]
             stop = rows[row, 1] if rows[row, 3] < 0 else at
             while at < stop:
+                if n + SLACK // 2 > view.shape[0]:
+                    ends = np.concatenate([ends, np.empty(view.shape[0] // 2, np.int64)])
+                    view = ends
+                room = min(capacity, view.shape[0] - n)
                 with nogil:
                     if steps == NULL:
-                        n = chunks_fill(&chunks, text, at, stop, rows[row, 2], &ends[0], capacity)
+                        n += chunks_fill(&chunks, text, at, stop, rows[row, 2], &view[n], room)
                     else:
-                        n = scan_carefully(chunks.dfa, text, at, stop, rows[row, 2], &ends[0], capacity, &chunks.memo,
-                                           steps)
-                parts.append(buffer[:n].copy())
-                at = ends[n - 1]
+                        n += scan_carefully(chunks.dfa, text, at, stop, rows[row, 2], &view[n], room, &chunks.memo,
+                                            steps)
+                at = view[n - 1]
     finally:
         chunks_free(&chunks)
-    return np.concatenate(parts)
+    view = np.empty(0, np.int64)
+    ends.resize(n, refcheck=False)  # in place: the rest goes back
+    return ends
 
 
 def split_last_cut(const uint8_t[::1] data, int64_t start, int64_t stop, SplitTable table not None):
