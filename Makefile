@@ -56,21 +56,20 @@ clean:
 	find fastbpe tests -name '*.so' -delete -o -name '__pycache__' -prune -exec rm -rf {} +
 
 # The modes share one tree of compiled files, so building one unmakes the others.
-build/built-%: $(SOURCES) $(VENV)/installed
+build/built-%: $(SOURCES) $(VENV)/tools
 	@mkdir -p build && rm -f build/built-*
 	FASTBPE_BUILD=$* $(PY) setup.py -q build_ext --inplace --parallel $(JOBS)
 	@touch $@
 
-# The groups stand in pyproject.toml. Installing the project compiles it once, in release mode.
-$(VENV)/installed: pyproject.toml
+# The groups stand in pyproject.toml.
+$(VENV)/tools: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; name one: make PYTHON=/path/to/python3" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install -q --upgrade pip
 	$(PY) -m pip install -q --group build --group test
-	@rm -f build/built-*
-	$(PY) -m pip install -q --no-build-isolation -e .
+	FASTBPE_BUILD=none $(PY) -m pip install -q --no-build-isolation -e .
 	@touch $@
 
-$(VENV)/lint $(VENV)/coverage: $(VENV)/installed
+$(VENV)/lint $(VENV)/coverage: $(VENV)/tools
 	$(PY) -m pip install -q --group $(@F)
 	@touch $@
