@@ -201,3 +201,14 @@ def expected(pattern: str, data: bytes, timeout: float = 1.0) -> tuple[str, list
         at = match.end()
         ends.append(position)
     return ("ok" if at == len(text) else "unmatched"), ends
+
+
+def isolated(pattern: str, data: bytes) -> list[int]:
+    """The lengths of the chunks by ``regex`` when each maximal stretch that it leaves unmatched is a chunk."""
+    text = data.decode("utf-8", "surrogateescape")
+    places = [0]
+    for match in regex.finditer(for_regex(pattern), text):
+        places += [match.start(), match.end()]
+    places.append(len(text))
+    pieces = [text[a:b] for a, b in zip(places, places[1:], strict=False)]
+    return [len(piece.encode("utf-8", "surrogateescape")) for piece in pieces if piece]

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from fastbpe.kernels.dfa import dfa_units
 from fastbpe.kernels.split import SplitTable
-from fastbpe.pattern.automaton import compile_pattern, kernel_tables
+from fastbpe.pattern.automaton import compile_pattern
 from fastbpe.pattern.named import NAMED
 from fastbpe.pattern.parser import parse
+from fastbpe.pattern.tables import kernel_tables
 
 TABLE = SplitTable(*kernel_tables(compile_pattern(parse(NAMED["o200k"]))))
 INVALID = int(TABLE.leaves[TABLE.pages[0xD800 >> 6], 0])  # surrogates are of the class of invalid bytes

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from test_kernel_split import AUTOMATA, PATTERNS, TABLES, naive_ends
 
 from fastbpe.kernels.split import SplitTable, split_carefully, split_ends
-from fastbpe.pattern.automaton import compile_pattern, kernel_tables
+from fastbpe.pattern.automaton import compile_pattern
 from fastbpe.pattern.named import NAMED
 from fastbpe.pattern.parser import parse
+from fastbpe.pattern.tables import kernel_tables
 
 CAPACITIES = [1, 2, 3, 7, 64, 511, 512, 600, 1 << 14]
 

@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastbpe.kernels.split import SplitTable, check_spans, split_ends, split_last_cut
-from fastbpe.pattern.automaton import DEAD, compile_pattern, kernel_tables
+from fastbpe.pattern.automaton import compile_pattern
 from fastbpe.pattern.named import NAMED
 from fastbpe.pattern.parser import parse
+from fastbpe.pattern.program import DEAD
+from fastbpe.pattern.tables import kernel_tables
 
 PATTERNS = [
     NAMED["gpt2"],

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given
 
 from fastbpe.kernels.split import SplitTable, split_ends
-from fastbpe.pattern.automaton import NotCompilable, certain_cuts, compile_pattern, kernel_tables, nullable
+from fastbpe.pattern.automaton import compile_pattern
 from fastbpe.pattern.named import NAMED
 from fastbpe.pattern.parser import Unsupported, parse
+from fastbpe.pattern.program import NotCompilable
 from fastbpe.pattern.regex_engine import RegexEngine
+from fastbpe.pattern.tables import kernel_tables
 
 CASES = int(os.environ.get("FASTBPE_DIFFERENTIAL", 10_000))
 TEXTS = 5
@@ -69,7 +71,6 @@ def test_same_chunks_as_regex_shrinking(pattern, data):
 def test_named_patterns(name):
     automaton, table = compiled(NAMED[name])
     assert automaton.unmatched is None and automaton.empty is None and not automaton.barren
-    assert certain_cuts(automaton).any()
     rng = random.Random(name)
     texts = [nasty.raw_text(rng, 40) for _ in range(300)]
     if "Age" in NAMED[name]:  # which regex does not know
@@ -130,95 +131,3 @@ def test_the_shortest_text_of_which_nothing_is_taken(pattern, text):
 @pytest.mark.parametrize("pattern", [r"[^\p{L}\P{L}]", r"a(?!$)(?!\p{Any}|b)".replace(r"\p{Any}", "[^b]"), r"(?=a)b"])
 def test_a_pattern_that_matches_nothing(pattern):
     assert compiled(pattern)[0].barren
-
-
-@pytest.mark.parametrize(
-    ("possessive", "plain"),
-    [
-        (r"\w*+\d|[\s\S]", r"[\s\S]"),
-        (r"\d{1,2}+\d|[\s\S]", r"\d\d\d|[\s\S]"),
-        (r"\d?+a|[\s\S]", r"\da|a|[\s\S]"),
-        (r"(?>a|ab)c|[\s\S]", r"ac|[\s\S]"),
-        (r"(?>\r\n|\r)\n|[\s\S]", r"\r\n\n|[\s\S]"),
-        (r"(?>a+?)b|[\s\S]", r"ab|[\s\S]"),
-        (r"a{2}+a|[\s\S]", r"a{3}|[\s\S]"),
-        (r"(?:ab|[cd])++c|[\s\S]", None),
-        (r"(?:\p{L}\p{M}*)++|[\s\S]", r"(?:\p{L}\p{M}*)+|[\s\S]"),
-    ],
-)
-def test_possessive_and_atomic(possessive, plain):
-    if plain is None:
-        with pytest.raises(NotCompilable, match="possessive repetition"):
-            compiled(possessive)
-        return
-    ours, theirs = compiled(possessive)[1], compiled(plain)[1]
-    rng = random.Random(1)
-    for _ in range(300):
-        data = "".join(rng.choice("aabbcd1\r\n\u0301") for _ in range(rng.randint(0, 12))).encode()
-        assert split_ends(data, None, ours).tolist() == split_ends(data, None, theirs).tolist(), data
-        assert split_ends(data, None, ours).tolist() == nasty.expected(possessive, data)[1]
-
-
-@pytest.mark.parametrize(
-    ("pattern", "construct"),
-    [
-        (r"(?:a*)+|[\s\S]", "repetition"),
-        (r"(?:a|b?){2,3}|[\s\S]", "repetition"),
-        (r"(?>a(?:bc)?)|[\s\S]", "atomic group"),
-        (r"(?:a{100}){200}b|[\s\S]", "repetition"),
-        (r"(?:[ab]*a[ab]{14})c|[\s\S]", "pattern"),
-    ],
-)
-def test_what_has_no_exact_automaton_is_refused(pattern, construct):
-    with pytest.raises(NotCompilable) as caught:
-        compiled(pattern)
-    assert caught.value.construct.startswith(construct)
-    assert caught.value.why
-
-
-def test_nullable():
-    for pattern, answer in [
-        ("a", False),
-        ("a?", True),
-        ("(?:a|b?)", True),
-        ("(?>a*)", True),
-        ("a{0}", True),
-        ("$", True),
-    ]:
-        assert nullable(parse(pattern)) is answer
-
-
-CONTEXTS = [b"", b"a", b" ", b"\n  ", b"12", b"'", b"\xe4", "中".encode(), b"\xff", b"don'", b"\r\n\r", b"A"]
-
-
-@pytest.mark.parametrize("first", range(0, 1500, 500))
-def test_cuts_are_certain_whatever_stands_around_them(first):
-    seen = 0
-    for seed in range(first, first + 500):
-        rng = random.Random(seed)
-        pattern = (
-            rng.choice([text for text in NAMED.values() if text]) if rng.random() < 0.4 else nasty.any_pattern(rng)
-        )
-        try:
-            automaton, table = compiled(pattern)
-        except (NotCompilable, Unsupported):
-            continue
-        if automaton.empty is not None:
-            continue
-        width, samples = table.cuts.ndim, {}
-        for unit in {*nasty.ALPHABET, *map(chr, range(128))}:
-            code = ord(unit)
-            label = table.ascii[code] if code < 128 else table.leaves[table.pages[code >> 6], code & 63]
-            samples.setdefault(int(label), []).append(unit)
-        cuts = [tuple(map(int, cut)) for cut in zip(*table.cuts.nonzero(), strict=True)]
-        for cut in rng.sample(cuts, min(8, len(cuts))):
-            if not all(label in samples for label in cut):
-                continue
-            units = [rng.choice(samples[label]).encode() for label in cut]
-            for before in [*rng.sample(CONTEXTS, 4), nasty.raw_text(rng, 4)]:
-                ends = split_ends(before + b"".join(units) + rng.choice(CONTEXTS), None, table).tolist()
-                for j in range(1, width):
-                    if table.cuts[cut] >> (j - 1) & 1:
-                        assert len(before + b"".join(units[:j])) in ends, (pattern, before, units)
-                        seen += 1
-    assert seen > 1000

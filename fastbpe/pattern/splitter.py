@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from ..errors import PatternError
 from ..kernels.split import SplitTable, check_spans, split_ends, split_last_cut
 from ..text import utf8
-from .automaton import Automaton, NotCompilable, compile_pattern, kernel_tables
+from .automaton import Automaton, compile_pattern
 from .named import NAMED, name_of
 from .parser import Unsupported, parse
+from .program import NotCompilable
+from .tables import kernel_tables
 
 if TYPE_CHECKING:
     from .regex_engine import RegexEngine
@@ -67,7 +69,7 @@ class Splitter:
         """The ends of the chunks of all text spans for kernels that cannot find them, or None when they can."""
         if self._regex is None:
             return None
-        view = memoryview(data).cast("B")
+        view = memoryview(data)  # type: ignore[arg-type]
         found = [np.empty(0, np.int64)]
         for start, stop, text_end, special in check_spans(spans, len(view)).tolist():
             if special < 0:
