@@ -7,13 +7,14 @@ decides ties by the pair met first has one answer. Counts made on several machin
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,7 @@ from fastbpe.pattern.named import NAMED
 FORMAT = "fastbpe chunk counts"
 VERSION = 1
 _LIMIT = 2**63 - 1
+_ROWS = 65_536
 _UNREADABLE = (
     ValueError,
     TypeError,
@@ -91,12 +93,12 @@ class ChunkCounts:
         counts: npt.NDArray[np.int64] = _frozen("counts", self.counts, np.int64)
         if len(starts) != len(counts) + 1 or starts[0] != 0 or starts[-1] != len(data):
             raise ParameterError("starts must hold one offset more than counts, from 0 to the length of data")
-        lengths = np.diff(starts)
-        if len(lengths) and lengths.min() < 1:
-            raise ParameterError("starts must rise: no chunk is empty")
-        if len(counts) and counts.min() < 1:
-            raise ParameterError("every count must be at least 1")
-        if _exact_dot(counts, lengths) > _LIMIT:
+        for part, lengths in _blocks(counts, starts):
+            if lengths.min() < 1:
+                raise ParameterError("starts must rise: no chunk is empty")
+            if part.min() < 1:
+                raise ParameterError("every count must be at least 1")
+        if sum(_exact_dot(*block) for block in _blocks(counts, starts)) > _LIMIT:
             raise ParameterError("these chunks stand for 2**63 bytes or more, which no count could hold")
         object.__setattr__(self, "data", data)
         object.__setattr__(self, "starts", starts)
@@ -145,12 +147,12 @@ class ChunkCounts:
     @property
     def total(self) -> int:
         """How many chunks were met, repeated ones included."""
-        return int(self.counts.sum())
+        return sum(int(counts.sum()) for counts, _ in _blocks(self.counts, self.starts))
 
     @property
     def n_bytes(self) -> int:
         """How many bytes these chunks stand for, repeated ones included."""
-        return _exact_dot(self.counts, np.diff(self.starts))
+        return sum(_exact_dot(*block) for block in _blocks(self.counts, self.starts))
 
     def facts(self) -> dict[str, int]:
         """What a training writes down of its corpus: figures only, no path."""
@@ -205,7 +207,7 @@ class ChunkCounts:
             for name, array in arrays.items():
                 member = zipfile.ZipInfo(f"{name}.npy")  # its date is a constant
                 with archive.open(member, "w", force_zip64=True) as out:
-                    np.lib.format.write_array(out, array, allow_pickle=False)
+                    _write_array(out, array)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ChunkCounts:
@@ -258,6 +260,33 @@ def _frozen(name: str, array: npt.ArrayLike, dtype: type[np.generic]) -> npt.NDA
     array = np.ascontiguousarray(array).view()
     array.flags.writeable = False
     return array
+
+
+def _blocks(
+    counts: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
+) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+    """Counts and lengths of some rows at a time, so that looking at millions of them takes little memory."""
+    for start in range(0, len(counts), _ROWS):
+        yield counts[start : start + _ROWS], np.diff(starts[start : start + _ROWS + 1])
+        _let_go(counts)
+        _let_go(starts)
+
+
+def _let_go(array: npt.NDArray[Any]) -> None:
+    """Takes the pages of a mapped file out of this process; the system may keep them. Other arrays are left alone."""
+    base: object = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        base.madvise(mmap.MADV_DONTNEED)
+
+
+def _write_array(file: IO[bytes], array: npt.NDArray[Any]) -> None:
+    """The array as an .npy file, a stretch at a time."""
+    np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
+    for start in range(0, len(array), 8 * _ROWS):
+        file.write(array[start : start + 8 * _ROWS].tobytes())
+        _let_go(array)
 
 
 def _exact_dot(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> int:

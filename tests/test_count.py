@@ -11,9 +11,9 @@ import fastbpe
 from fastbpe import ChunkCounts
 from fastbpe.corpus.sources import Corpus
 from fastbpe.errors import DataError, ParameterError, PatternError
-from fastbpe.kernels.count import Counter
 from fastbpe.pattern.named import NAMED
 from fastbpe.pipeline import count as module
+from fastbpe.pipeline.bounded import BoundedCounter
 from fastbpe.pipeline.count import count_chunks
 
 words = st.sampled_from(
@@ -28,8 +28,11 @@ def test_counts_equal_the_reference(pattern: str, texts: list[str], threads: int
     def in_blocks(self: Corpus):
         return blocks(self, block_bytes)
 
+    def small(table_bytes: int) -> BoundedCounter:
+        return BoundedCounter(table_bytes if block_bytes > 1 else 0, 1, 1)
+
     blocks = Corpus.blocks
-    with patch.object(Corpus, "blocks", in_blocks), patch.object(module, "Counter", lambda: Counter(1, 1)):
+    with patch.object(Corpus, "blocks", in_blocks), patch.object(module, "BoundedCounter", small):
         counts = count_chunks(iter(texts), pattern, threads=threads)
     assert list(counts.items()) == list(reference.count_chunks(texts, NAMED[pattern]).items())
     assert counts.pattern == NAMED[pattern]
@@ -117,6 +120,8 @@ def test_an_error_of_the_source_comes_through() -> None:
     [
         ({"errors": "ignore"}, ParameterError),
         ({"threads": 0}, ParameterError),
+        ({"memory": "much"}, ParameterError),
+        ({"memory": "1MB"}, ParameterError),
         ({"pattern": "nosuch"}, PatternError),
         ({"pattern": "a+"}, PatternError),
         ({"special_tokens": "<s>"}, ParameterError),

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fastbpe import counts as counts_module
 from fastbpe.counts import ChunkCounts, CorpusTotals
 from fastbpe.errors import FormatError, ParameterError
 from fastbpe.pattern.named import NAMED
@@ -154,6 +155,19 @@ def test_a_saved_file_comes_back_and_equal_counts_give_equal_bytes(tmp_path: Pat
         assert archive["counts"].tolist() == [5, 5_000_000_000]
 
 
+def test_arrays_mapped_from_files_serve_as_well(tmp_path: Path) -> None:
+    rows = arrays(*[(b"%d" % i, 1 + i) for i in range(200_000)])
+    for name, array in zip("abc", rows, strict=True):
+        np.save(tmp_path / f"{name}.npy", array)
+    mapped = ChunkCounts(*(np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in "abc"))
+    assert mapped == ChunkCounts(*rows)
+    assert (mapped.total, mapped.n_bytes) == (sum(range(200_001)), ChunkCounts(*rows).n_bytes)
+    mapped.save(tmp_path / "mapped.npz")
+    ChunkCounts(*rows).save(tmp_path / "rows.npz")
+    assert (tmp_path / "mapped.npz").read_bytes() == (tmp_path / "rows.npz").read_bytes()
+    assert ChunkCounts.load(tmp_path / "mapped.npz") == mapped
+
+
 def test_no_counts_at_all_can_be_saved(tmp_path: Path) -> None:
     ChunkCounts.from_dict({}).save(tmp_path / "a.npz")
     assert len(ChunkCounts.load(tmp_path / "a.npz")) == 0
@@ -171,7 +185,7 @@ def test_a_failed_save_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(np.lib.format, "write_array", full)
+    monkeypatch.setattr(counts_module, "_write_array", full)
     with pytest.raises(OSError, match="No space"):
         ChunkCounts.from_dict({b"b": 2}).save(tmp_path / "a.npz")
     assert [path.name for path in tmp_path.iterdir()] == ["a.npz"]

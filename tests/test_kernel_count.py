@@ -162,3 +162,35 @@ def test_ends_of_another_type_are_refused(ends) -> None:
 def test_sizes_out_of_range_are_refused(cache_bits: int, partition_bits: int) -> None:
     with pytest.raises(ValueError, match="cache_bits must"):
         Counter(cache_bits, partition_bits)
+
+
+@given(texts, sizes)
+def test_partitions_can_be_taken_one_by_one(texts: list[list[bytes]], sizes) -> None:
+    counter = Counter(*sizes, True)
+    found: dict[bytes, tuple[int, int]] = {}
+    position = 0
+
+    def take(partition: int) -> None:
+        data, starts, counts, firsts = counter.take(partition)
+        assert firsts.tolist() == sorted(firsts.tolist())
+        for a, b, n, first in zip(starts, starts[1:], counts, firsts, strict=False):
+            before = found.get(data[a:b].tobytes(), (0, first))
+            found[data[a:b].tobytes()] = before[0] + n, min(before[1], first)
+
+    for piece in texts:
+        counter.add(b"".join(piece), None, position, None, ends_of(piece))
+        position += sum(map(len, piece))
+        take(0)
+    counter.flush()
+    assert (counter.sizes() > 0).all()
+    for partition in range(len(counter.sizes())):
+        take(partition)
+    in_order = sorted(found.items(), key=lambda item: item[1][1])
+    assert [(chunk, count) for chunk, (count, _) in in_order] == expected(texts)
+    assert rows(counter) == []
+
+
+def test_only_partitions_that_exist_can_be_taken() -> None:
+    for partition in (-1, 64):
+        with pytest.raises(ValueError, match="no such partition"):
+            Counter().take(partition)

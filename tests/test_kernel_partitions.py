@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastbpe.kernels.partitions import sum_rows
+from fastbpe.kernels.partitions import merge_runs, sum_rows, trim
 
 Rows = dict[bytes, int]
 
@@ -76,3 +76,18 @@ def test_arrays_that_contradict_each_other_are_refused(starts: list[int], counts
 def test_bits_out_of_range_are_refused(partition_bits: int) -> None:
     with pytest.raises(ValueError, match="partition_bits must"):
         sum_rows([], partition_bits)
+
+
+def test_runs_are_merged_by_position() -> None:
+    a, b = arrays({b"x": 1, b"y": 2}), arrays({b"z" * 20: 3, b"x": 4})
+    runs = [(*a, np.array([50, 70])), (*b, np.array([10, 20]))]
+    data, starts, counts, firsts = merge_runs(iter(runs))
+    assert rows(data, starts, counts) == [(b"z" * 20, 3), (b"x", 5), (b"y", 2)]
+    assert firsts.tolist() == [10, 20, 70]
+    for bad in ([10], [10, -1]):
+        with pytest.raises(ValueError, match="firsts|position"):
+            merge_runs([(*a, np.array(bad))])
+
+
+def test_memory_can_be_given_back() -> None:
+    trim()

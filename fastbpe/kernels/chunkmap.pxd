@@ -95,6 +95,12 @@ cdef inline int64_t chunk_bytes(const ChunkMap* chunks, const ChunkEntry* entry,
     return length
 
 
+cdef inline int64_t chunkmap_memory(const ChunkMap* chunks) noexcept nogil:
+    """Bytes that the map takes, big chunks aside."""
+    return (chunks.capacity * <int64_t> sizeof(ChunkEntry) + (<int64_t> sizeof(uint32_t) << chunks.bits)
+            + chunks.arena_capacity)
+
+
 cdef int chunkmap_init(ChunkMap* chunks, int64_t capacity) noexcept nogil
 cdef void chunkmap_free(ChunkMap* chunks) noexcept nogil
 cdef void chunkmap_free_index(ChunkMap* chunks) noexcept nogil

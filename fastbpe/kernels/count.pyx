@@ -12,7 +12,7 @@ from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-from fastbpe.kernels.chunkmap cimport CHUNK_BATCH, CHUNKMAP_OK, ChunkEntry, LongChunk
+from fastbpe.kernels.chunkmap cimport CHUNK_BATCH, CHUNKMAP_OK, ChunkEntry, LongChunk, chunkmap_memory
 from fastbpe.kernels.packed cimport PACKED_MAX, Packed, packed_equal, packed_hash, packed_hash_long, packed_load
 from fastbpe.kernels.partitions cimport (
     MAX_PARTITION_BITS,
@@ -29,6 +29,7 @@ from fastbpe.kernels.partitions cimport (
     partitions_free,
     partitions_init,
     partitions_take,
+    partitions_take_one,
     waiting_add,
     waiting_add_long,
     waiting_flush_all,
@@ -57,10 +58,11 @@ cdef struct CountState:
 
 
 cdef class Counter:
-    """Counts chunks. `add` may be called from many threads at once, `finish` when all calls have returned.
+    """Counts chunks. `add` and `take` may be called from many threads at once, `finish` when all calls have returned.
 
     cache_bits and partition_bits say how many sets each thread's cache and how many partitions there are, as powers of
-    two; the result does not depend on them. Raises ValueError when they are out of range.
+    two; the result does not depend on them. copy_big: whether big chunks are copied; if not, the data that one makes up
+    most of is kept instead. Raises ValueError when the bits are out of range.
     """
     cdef Partitions partitions
     cdef CountState* pool
@@ -69,11 +71,13 @@ cdef class Counter:
     cdef int n_busy
     cdef str closed
     cdef list kept
+    cdef bint copy_big
 
-    def __cinit__(self, int cache_bits=CACHE_BITS, int partition_bits=PARTITION_BITS):
+    def __cinit__(self, int cache_bits=CACHE_BITS, int partition_bits=PARTITION_BITS, bint copy_big=False):
         if not 0 <= cache_bits <= 24 or not 0 <= partition_bits <= MAX_PARTITION_BITS:
             raise ValueError("cache_bits must be 0 to 24, partition_bits 0 to 12")
         self.kept = []
+        self.copy_big = copy_big
         self.cache_bits = cache_bits
         self.pool_lock = PyThread_allocate_lock()
         if self.pool_lock == NULL:
@@ -123,7 +127,7 @@ cdef class Counter:
         if rows.shape[0] and data.shape[0]:
             with nogil:
                 status = count_spans(&self.partitions, state, &data[0], data.shape[0], &rows[0, 0], rows.shape[0],
-                                     position, &chunks)
+                                     position, &chunks, self.copy_big)
                 chunks_free(&chunks)
         self.release(state, data, status)
 
@@ -133,25 +137,58 @@ cdef class Counter:
         Nothing can be added afterwards. Raises RuntimeError while a call to add() goes on, or when called again.
         """
         cdef CountState* state
-        cdef int status = CHUNKMAP_OK
-        if self.closed is not None:
-            raise RuntimeError(self.closed)
-        if self.n_busy:
-            raise RuntimeError("finish() was called while chunks were being added")
+        self.flush()
         self.closed = "the counts were taken out already"
         while self.pool != NULL:
             state = self.pool
             self.pool = state.next
-            with nogil:
-                if status == CHUNKMAP_OK:
-                    status = flush_cache(&self.partitions, state)
-                if status == CHUNKMAP_OK:
-                    status = waiting_flush_all(&self.partitions, &state.waiting)
-                state_free(state)
-        check_status(status)
+            state_free(state)
         rows = partitions_take(&self.partitions)
         self.kept = []
-        return rows
+        return rows[:3]
+
+    def sizes(self):
+        """int64 (partitions): bytes that each partition takes now."""
+        cdef int64_t i
+        sizes = np.empty(<int64_t> 1 << self.partitions.bits, np.int64)
+        cdef int64_t[::1] out = sizes
+        with nogil:
+            for i in range(out.shape[0]):
+                PyThread_acquire_lock(self.partitions.locks[i], WAIT_LOCK)
+                out[i] = chunkmap_memory(&self.partitions.maps[i])
+                PyThread_release_lock(self.partitions.locks[i])
+        return sizes
+
+    def take(self, int64_t partition):
+        """Empties one partition: (data, starts, counts, firsts), firsts being the positions, which ascend.
+
+        The same chunks may come again: `merge_runs` adds what several calls gave. Raises ValueError for no partition.
+        """
+        if not 0 <= partition < <int64_t> 1 << self.partitions.bits:
+            raise ValueError("there is no such partition")
+        return partitions_take_one(&self.partitions, partition)
+
+    def flush(self):
+        """Brings all that was counted to the partitions, for `take`. Raises RuntimeError as finish() does."""
+        cdef CountState* state
+        cdef int status = CHUNKMAP_OK
+        self.check_idle()
+        state = self.pool
+        with nogil:
+            while state != NULL and status == CHUNKMAP_OK:
+                status = flush_cache(&self.partitions, state)
+                if status == CHUNKMAP_OK:
+                    status = waiting_flush_all(&self.partitions, &state.waiting)
+                state = state.next
+        if status != CHUNKMAP_OK:
+            self.closed = "counting failed before"
+        check_status(status)
+
+    cdef check_idle(self):
+        if self.closed is not None:
+            raise RuntimeError(self.closed)
+        if self.n_busy:
+            raise RuntimeError("this was called while chunks were being added")
 
     cdef CountState* acquire(self) except NULL:
         cdef CountState* state
@@ -236,7 +273,8 @@ cdef void state_free(CountState* state) noexcept nogil:
 
 
 cdef int count_spans(Partitions* partitions, CountState* state, const uint8_t* data, int64_t n_data,
-                     const int64_t* spans, int64_t n_spans, int64_t position, Chunks* chunks) noexcept nogil:
+                     const int64_t* spans, int64_t n_spans, int64_t position, Chunks* chunks,
+                     bint copy_big) noexcept nogil:
     cdef const int64_t* span
     cdef int64_t row, start, n
     cdef int status = CHUNKMAP_OK
@@ -244,7 +282,8 @@ cdef int count_spans(Partitions* partitions, CountState* state, const uint8_t* d
     if position < state.position:
         status = flush_cache(partitions, state)
     state.position = position + n_data
-    state.waiting.n_data = n_data
+    # A big chunk that is less than half of its data is copied.
+    state.waiting.n_data = INT64_MAX if copy_big else n_data
     for row in range(n_spans):
         span = spans + 4 * row
         start = span[0]

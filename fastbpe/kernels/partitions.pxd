@@ -50,8 +50,10 @@ cdef int waiting_flush_long(Partitions* partitions, Waiting* waiting, int64_t pa
 cdef int waiting_flush_all(Partitions* partitions, Waiting* waiting) noexcept nogil
 cdef int waiting_flush_all_long(Partitions* partitions, Waiting* waiting) noexcept nogil
 
-# (data, starts, counts) in order of first appearance; the maps are empty afterwards.
+# (data, starts, counts, firsts) in order of first appearance; the maps are gone afterwards.
 cdef tuple partitions_take(Partitions* partitions)
+# The same of one partition, which is empty afterwards; others may add meanwhile.
+cdef tuple partitions_take_one(Partitions* partitions, int64_t partition)
 cdef int check_status(int status) except -1
 
 

@@ -1,10 +1,10 @@
 """The shared maps of chunks (see partitions.pxd): filling them, and taking the rows out in order.
 
-`sum_rows` adds tables of counts; counting from text is in count.pyx.
+`sum_rows` and `merge_runs` add tables of counts; counting from text is in count.pyx.
 """
 import numpy as np
 
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport INT64_MAX, int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
@@ -22,37 +22,71 @@ from fastbpe.kernels.chunkmap cimport (
 from fastbpe.kernels.packed cimport PACKED_MAX, Packed, packed_hash, packed_hash_long, packed_load
 
 
+cdef extern from *:
+    """
+    #ifdef __GLIBC__
+    #include <malloc.h>
+    static void give_back_memory(void) { malloc_trim(0); }
+    #else
+    static void give_back_memory(void) {}
+    #endif
+    """
+    void give_back_memory() nogil
+
+
+def trim():
+    """Gives memory that was freed back to the system, where the allocator keeps it for itself."""
+    with nogil:
+        give_back_memory()
+
+
 def sum_rows(tables, int partition_bits=PARTITION_BITS):
     """Adds tables of (data uint8, starts int64 (n + 1), counts int64): (data, starts, counts) of all of them.
 
     The rows are those of the first table, then the new ones of the second, and so on. Raises ValueError for arrays that
     contradict each other, OverflowError when a count leaves 64 bits, MemoryError.
     """
+    return add_tables([(*table, None) for table in tables], partition_bits)[:3]
+
+
+def merge_runs(runs, int partition_bits=0):
+    """Adds tables of (data, starts, counts, firsts int64), and gives one, in order of the smallest `firsts`.
+
+    Firsts are positions at which the chunks were met, different for different chunks. Of an iterator's tables one is
+    held at a time. Raises as `sum_rows` does.
+    """
+    return add_tables(runs, partition_bits)
+
+
+cdef tuple add_tables(tables, int partition_bits):
     if not 0 <= partition_bits <= MAX_PARTITION_BITS:
         raise ValueError("partition_bits must be 0 to 12")
     cdef const uint8_t[::1] data
     cdef const int64_t[::1] starts
     cdef const int64_t[::1] counts
+    cdef const int64_t[::1] firsts
     cdef Partitions partitions
     cdef Waiting waiting
     cdef int64_t i, n, position = 0
     cdef int status
-    tables = list(tables)  # the maps may point into them
     memset(&waiting, 0, sizeof(Waiting))
     status = partitions_init(&partitions, partition_bits)
     try:
         check_status(status)
         check_status(waiting_init(&waiting, partition_bits))
-        for data, starts, counts in tables:
+        for data, starts, counts, firsts in tables:
             n = counts.shape[0]
             if starts.shape[0] != n + 1 or starts[0] != 0 or starts[n] != data.shape[0]:
                 raise ValueError("starts must hold one offset more than counts, from 0 to the length of data")
+            if firsts is not None and firsts.shape[0] != n:
+                raise ValueError("firsts must be as many as counts")
             for i in range(n):
-                if starts[i] >= starts[i + 1] or counts[i] < 1:
-                    raise ValueError("no chunk is empty, and every count is at least 1")
+                if starts[i] >= starts[i + 1] or counts[i] < 1 or (firsts is not None and firsts[i] < 0):
+                    raise ValueError("no chunk is empty, every count is at least 1, and no position is negative")
             if n:
                 with nogil:
-                    status = add_rows(&partitions, &waiting, &data[0], &starts[0], &counts[0], n, position)
+                    status = add_rows(&partitions, &waiting, &data[0], &starts[0], &counts[0], n,
+                                      &firsts[0] if firsts is not None else NULL, position)
                 check_status(status)
             position += n
         return partitions_take(&partitions)
@@ -62,21 +96,24 @@ def sum_rows(tables, int partition_bits=PARTITION_BITS):
 
 
 cdef int add_rows(Partitions* partitions, Waiting* waiting, const uint8_t* data, const int64_t* starts,
-                  const int64_t* counts, int64_t n, int64_t position) noexcept nogil:
-    cdef int64_t i, length
+                  const int64_t* counts, int64_t n, const int64_t* firsts, int64_t position) noexcept nogil:
+    """Adds rows that were met at `firsts`, or one after the other from `position` on."""
+    cdef int64_t i, length, first
     cdef const uint8_t* bytes
     cdef int status = CHUNKMAP_OK
     cdef Packed key
-    waiting.n_data = starts[n]
+    # Big chunks of runs are copied: the run goes before the map does.
+    waiting.n_data = starts[n] if firsts == NULL else INT64_MAX
     for i in range(n):
         bytes = data + starts[i]
         length = starts[i + 1] - starts[i]
+        first = firsts[i] if firsts != NULL else position + i
         if length > PACKED_MAX:
             status = waiting_add_long(partitions, waiting, LongChunk(
-                bytes, length, packed_hash_long(bytes, length), counts[i], position + i))
+                bytes, length, packed_hash_long(bytes, length), counts[i], first))
         else:
             key = packed_load(bytes, length, starts[n] - starts[i])
-            status = waiting_add(partitions, waiting, packed_hash(key), ChunkEntry(key, counts[i], position + i))
+            status = waiting_add(partitions, waiting, packed_hash(key), ChunkEntry(key, counts[i], first))
         if status != CHUNKMAP_OK:
             return status
     status = waiting_flush_all_long(partitions, waiting)
@@ -183,24 +220,46 @@ cdef tuple partitions_take(Partitions* partitions):
         chunkmap_free_index(&partitions.maps[i])
         n += partitions.maps[i].n
         n_bytes += partitions.maps[i].n_bytes
-    order = np.empty(n, np.int64)
-    cdef int64_t[::1] numbers = order
+    firsts = np.empty(n, np.int64)
+    cdef int64_t[::1] numbers = firsts
     if n:
         with nogil:
             copy_firsts(partitions, &numbers[0])
-        # Positions are all different; this kind makes use of the runs that each partition brings.
-        order = np.argsort(order, kind="stable")
-        numbers = order
+    # Positions are all different; this kind makes use of the runs that each partition brings.
+    order = np.argsort(firsts, kind="stable")
+    numbers = order
     data, starts, counts = np.empty(n_bytes, np.uint8), np.zeros(n + 1, np.int64), np.empty(n, np.int64)
     cdef uint8_t[::1] data_out = data
     cdef int64_t[::1] starts_out = starts
     cdef int64_t[::1] counts_out = counts
+    cdef int64_t[::1] firsts_out = firsts
     if n:
         with nogil:
-            gather(partitions, &numbers[0], n, &data_out[0], &starts_out[0], &counts_out[0])
+            gather(partitions, &numbers[0], n, &data_out[0], &starts_out[0], &counts_out[0], &firsts_out[0])
     for i in range(n_partitions):
         chunkmap_free(&partitions.maps[i])
-    return data, starts, counts
+    return data, starts, counts, firsts
+
+
+cdef tuple partitions_take_one(Partitions* partitions, int64_t partition):
+    cdef ChunkMap fresh
+    cdef Partitions taken
+    check_status(chunkmap_init(&fresh, 2 * CHUNK_BATCH))
+    taken.bits = 0
+    taken.locks = NULL
+    taken.maps = <ChunkMap*> malloc(sizeof(ChunkMap))
+    if taken.maps == NULL:
+        chunkmap_free(&fresh)
+        raise MemoryError
+    with nogil:
+        PyThread_acquire_lock(partitions.locks[partition], WAIT_LOCK)
+        taken.maps[0] = partitions.maps[partition]
+        partitions.maps[partition] = fresh
+        PyThread_release_lock(partitions.locks[partition])
+    try:
+        return partitions_take(&taken)
+    finally:
+        partitions_free(&taken)
 
 
 cdef void copy_firsts(const Partitions* partitions, int64_t* firsts) noexcept nogil:
@@ -214,7 +273,7 @@ cdef void copy_firsts(const Partitions* partitions, int64_t* firsts) noexcept no
 
 
 cdef void gather(const Partitions* partitions, const int64_t* order, int64_t n, uint8_t* data, int64_t* starts,
-                 int64_t* counts) noexcept nogil:
+                 int64_t* counts, int64_t* firsts) noexcept nogil:
     """Writes the chunks in the order of their numbers, which run through the partitions one after the other."""
     cdef int64_t n_partitions = <int64_t> 1 << partitions.bits
     cdef int64_t[(1 << MAX_PARTITION_BITS) + 1] bases
@@ -236,4 +295,5 @@ cdef void gather(const Partitions* partitions, const int64_t* order, int64_t n, 
         length = chunk_bytes(&partitions.maps[partition], entry, &bytes)
         memcpy(data + starts[row], bytes, length)
         counts[row] = entry.count
+        firsts[row] = entry.first
         starts[row + 1] = starts[row] + length

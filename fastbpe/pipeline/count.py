@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from fastbpe.corpus.sources import Corpus, Source
 from fastbpe.counts import ChunkCounts, CorpusTotals
 from fastbpe.errors import ParameterError
-from fastbpe.kernels.count import Counter
 from fastbpe.kernels.special import SpecialTrie
 from fastbpe.pattern.splitter import Splitter
+from fastbpe.pipeline.bounded import BoundedCounter, table_bytes
 from fastbpe.pipeline.invalid import InvalidBytes, check_errors, invalid_in, replaced
 from fastbpe.pipeline.progress import ProgressLike, as_progress
 from fastbpe.pipeline.threads import ordered_map, thread_count
@@ -21,6 +21,7 @@ def count_chunks(
     special_tokens: Sequence[str] = (),
     unmatched: str = "refuse",
     errors: str = "keep",
+    memory: str | int | None = None,
     threads: int | None = None,
     progress: ProgressLike = None,
 ) -> ChunkCounts:
@@ -30,7 +31,9 @@ def count_chunks(
     text of a pattern. special_tokens are cut out before the text is split. errors: what to do with bytes that are not
     UTF-8: keep them (each is one unit), "strict" raises DataError, "replace" puts U+FFFD in their place; the result's
     `corpus` says how many there were and where the first. threads: None takes the CPUs of this process; the result is
-    the same with any number. An empty source gives empty counts.
+    the same with any number. memory: bounds the process while it counts, as bytes or a text like "4GB" (None: three
+    quarters of what there is); chunks that do not fit go to temporary files, and the result is mapped from files then,
+    the same rows. An empty source gives empty counts.
 
     Raises ParameterError for what cannot be asked for, PatternError, DataError with the file and offset, MemoryError.
     """
@@ -40,27 +43,29 @@ def count_chunks(
     trie = _trie(special_tokens)
     corpus = source if isinstance(source, Corpus) else Corpus(source)
     shown = as_progress(progress)
-    counter = Counter()
     found = InvalidBytes()
     documents = n_bytes = 0
-
-    def count(unit: Unit) -> tuple[int, int, InvalidBytes]:
-        invalid = InvalidBytes() if errors == "replace" else invalid_in(unit, errors)
-        counter.add(unit.data, unit.spans, unit.position, splitter.table, splitter.span_ends(unit.data, unit.spans))
-        return unit.stop, len(unit.ends), invalid
-
     survey = corpus.survey()
     shown.phase("count", None if survey is None else survey.bytes)
     blocks = corpus.blocks()
     if errors == "replace":
         blocks = replaced(blocks, found)
-    for size, ended, invalid in ordered_map(count, units(blocks, splitter, trie), threads):
-        documents += ended
-        n_bytes += size
-        found.add(invalid)
-        shown.advance(size)
+    with BoundedCounter(table_bytes(memory, threads)) as counter:
+
+        def count(unit: Unit) -> tuple[int, int, InvalidBytes]:
+            invalid = InvalidBytes() if errors == "replace" else invalid_in(unit, errors)
+            ends = splitter.span_ends(unit.data, unit.spans)
+            counter.add(unit.data, unit.spans, unit.position, splitter.table, ends)
+            return unit.stop, len(unit.ends), invalid
+
+        for size, ended, invalid in ordered_map(count, units(blocks, splitter, trie), threads):
+            documents += ended
+            n_bytes += size
+            found.add(invalid)
+            shown.advance(size)
+        rows = counter.finish()
     totals = CorpusTotals(documents, n_bytes, found.count, None if found.first is None else str(found.first))
-    counts = ChunkCounts(*counter.finish(), splitter.pattern, tuple(special_tokens), unmatched, totals)
+    counts = ChunkCounts(*rows, splitter.pattern, tuple(special_tokens), unmatched, totals)
     shown.finish(documents=documents, chunks=counts.total, distinct_chunks=len(counts))
     return counts
 

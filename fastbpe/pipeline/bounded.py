@@ -1,0 +1,92 @@
+"""A counter that stays within a number of bytes: what its partitions have no room for goes to runs."""
+
+import threading
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbpe.errors import ParameterError
+from fastbpe.kernels.count import Counter
+from fastbpe.kernels.partitions import trim
+from fastbpe.kernels.split import SplitTable
+from fastbpe.pipeline.memory import memory_bound, resident_memory
+from fastbpe.pipeline.runs import Runs, Table
+
+THREAD_BYTES = 8 << 20
+"""What a thread takes besides: its cache, the units under way, and how far it may overshoot before it looks."""
+LEAST_BYTES = 8 << 20
+LEAST_ROWS = 10_000
+ROW_BYTES = 256
+"""What a row takes while rows are brought into order, about."""
+
+
+class BoundedCounter:
+    """A `Counter` that writes partitions to runs when all of them take more than `table_bytes`."""
+
+    def __init__(self, table_bytes: int, cache_bits: int = 14, partition_bits: int = 6) -> None:
+        self._table_bytes = table_bytes
+        self._counter = Counter(cache_bits, partition_bits, True)
+        self._runs = Runs()
+        self._spilling = threading.Lock()
+
+    def add(
+        self,
+        data: npt.NDArray[np.uint8],
+        spans: npt.NDArray[np.int64],
+        position: int,
+        table: SplitTable | None,
+        ends: npt.NDArray[np.int64] | None,
+    ) -> None:
+        """See `Counter.add`; whoever finds too much writes it out, and the others wait for that."""
+        self._counter.add(data, spans, position, table, ends)
+        if int(self._counter.sizes().sum()) > self._table_bytes:
+            with self._spilling:
+                self._spill()
+
+    def finish(self) -> Table:
+        """(data, starts, counts) in order of first appearance; mapped from files when there were runs."""
+        if not self._runs:
+            return self._counter.finish()
+        self._counter.flush()
+        for partition in range(len(self._counter.sizes())):
+            self._runs.write(partition, self._counter.take(partition))
+        del self._counter
+        trim()
+        return self._runs.table(max(LEAST_ROWS, self._table_bytes // ROW_BYTES))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._runs.close()
+
+    def _spill(self) -> None:
+        """Writes the largest partitions until half of the bytes are free."""
+        sizes = self._counter.sizes()
+        total = int(sizes.sum())
+        if total <= self._table_bytes:
+            return  # another thread has done it
+        for partition in np.argsort(-sizes).tolist():
+            if total <= self._table_bytes // 2:
+                break
+            self._runs.write(partition, self._counter.take(partition))
+            total -= int(sizes[partition])
+        trim()
+
+
+def table_bytes(memory: str | int | None, threads: int) -> int:
+    """How many bytes of a `memory=` bound the partitions may take.
+
+    ParameterError when a bound that was given leaves too little; the text says the least.
+    """
+    taken = resident_memory() + threads * THREAD_BYTES
+    # Taking the rows out of the partitions needs about as much again.
+    free = (memory_bound(memory) - taken) // 2
+    if free < LEAST_BYTES and memory is not None:
+        least = -(-(taken + 2 * LEAST_BYTES) // 10**6)
+        raise ParameterError(
+            f"memory={memory!r} is too little to count with {threads} threads: "
+            f"give at least {least}MB, or fewer threads"
+        )
+    return max(free, LEAST_BYTES)

@@ -1,0 +1,153 @@
+"""Runs: counted chunks that memory has no room for, as NumPy files, and the exact sum of them.
+
+Chunks lie in partitions by their hash, so a chunk's counts are all in the runs of one partition. Each partition is
+summed on its own; then the rows of all partitions are brought into order of first appearance, a range of positions at
+a time.
+"""
+
+import itertools
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbpe.kernels.partitions import merge_runs
+
+Table = tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int64]]
+Run = tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]
+
+_PARTS = ("data", "starts", "counts", "firsts")
+
+
+class Runs:
+    """A temporary folder of runs, made when the first one is written. Any thread may write.
+
+    What a full or failing disk raises, OSError, comes through.
+    """
+
+    def __init__(self) -> None:
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._numbers = itertools.count()
+        self._written: dict[int, list[Path]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._written)
+
+    def write(self, partition: int, run: Run) -> None:
+        """Writes what was taken from a partition."""
+        if len(run[2]):
+            self._written.setdefault(partition, []).append(self._save(run))
+
+    def table(self, rows_at_once: int) -> Table:
+        """(data, starts, counts) of all runs, in order of first appearance, mapped from files.
+
+        Besides one partition, about `rows_at_once` rows are in memory at a time. Nothing can be written afterwards.
+        """
+        stride = max(1, rows_at_once // max(1, len(self._written)))
+        sums = [self._sum(partition, stride) for partition in sorted(self._written)]
+        folder = self._new_folder()
+        with (
+            open(folder / "data.npy", "wb") as data,
+            open(folder / "starts.npy", "wb") as starts,
+            open(folder / "counts.npy", "wb") as counts,
+        ):
+            _write_header(data, sum(run.n_bytes for run in sums), np.uint8)
+            _write_header(starts, sum(run.n for run in sums) + 1, np.int64)
+            _write_header(counts, sum(run.n for run in sums), np.int64)
+            np.zeros(1, np.int64).tofile(starts)
+            base = 0
+            for lower, upper in itertools.pairwise(_bounds(sums)):
+                part = merge_runs(run.between(lower, upper) for run in sums)
+                part[0].tofile(data)
+                (part[1][1:] + base).tofile(starts)
+                part[2].tofile(counts)
+                base += len(part[0])
+        return _mapped(folder / "data.npy"), _mapped(folder / "starts.npy"), _mapped(folder / "counts.npy")
+
+    def close(self) -> None:
+        """Removes the folder; a table that is mapped from it stays readable."""
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def _sum(self, partition: int, stride: int) -> "_SortedRun":
+        """One run of a partition in place of all of them."""
+        folders = self._written[partition]
+        run = merge_runs(_load(folder) for folder in folders) if len(folders) > 1 else _load(folders[0])
+        for folder in folders:
+            for name in _PARTS:
+                (folder / f"{name}.npy").unlink()
+        return _SortedRun(self._save(run), len(run[2]), len(run[0]), run[3][::stride].copy())
+
+    def _save(self, run: Run) -> Path:
+        folder = self._new_folder()
+        for k, name in enumerate(_PARTS):
+            np.save(folder / f"{name}.npy", run[k], allow_pickle=False)
+        return folder
+
+    def _new_folder(self) -> Path:
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="fastbpe-", ignore_cleanup_errors=True)
+        folder = Path(self._folder.name, str(next(self._numbers)))
+        folder.mkdir()
+        return folder
+
+
+@dataclass
+class _SortedRun:
+    """All rows of one partition, by position; read from its files as ranges are asked for, which ascend."""
+
+    folder: Path
+    n: int
+    n_bytes: int
+    samples: npt.NDArray[np.int64]
+    """The positions of every so many rows."""
+    row: int = 0
+    offset: int = 0
+
+    def between(self, lower: int, upper: int) -> Run:
+        """The rows met first at lower <= position < upper; `lower` is where the range before ended."""
+        firsts = np.load(self.folder / "firsts.npy", mmap_mode="r")
+        stop = int(np.searchsorted(firsts, upper))
+        starts = self._read("starts", np.int64, self.row, stop + 1)
+        size = int(starts[-1]) - self.offset
+        run = (
+            self._read("data", np.uint8, self.offset, self.offset + size),
+            starts - self.offset,
+            self._read("counts", np.int64, self.row, stop),
+            np.array(firsts[self.row : stop]),
+        )
+        self.row, self.offset = stop, self.offset + size
+        return run
+
+    def _read(self, name: str, dtype: type[np.generic], start: int, stop: int) -> npt.NDArray[Any]:
+        with open(self.folder / f"{name}.npy", "rb") as file:
+            np.lib.format.read_magic(file)
+            np.lib.format.read_array_header_1_0(file)
+            file.seek(start * np.dtype(dtype).itemsize, 1)
+            return np.fromfile(file, dtype, stop - start)
+
+
+def _bounds(runs: list[_SortedRun]) -> Iterator[int]:
+    """Positions, ascending, with few rows between them: about as many as the runs have between all their samples."""
+    samples = np.sort(np.concatenate([run.samples for run in runs])) if runs else np.empty(0, np.int64)
+    yield 0
+    yield from samples[len(runs) :: max(1, len(runs))].tolist()
+    yield 2**63 - 1
+
+
+def _load(folder: Path) -> Run:
+    data, starts, counts, firsts = (np.load(folder / f"{name}.npy", allow_pickle=False) for name in _PARTS)
+    return data, starts, counts, firsts
+
+
+def _mapped(path: Path) -> npt.NDArray[Any]:
+    return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+
+
+def _write_header(file: BinaryIO, n: int, dtype: type[np.generic]) -> None:
+    description = np.lib.format.dtype_to_descr(np.dtype(dtype))
+    np.lib.format.write_array_header_1_0(file, {"descr": description, "fortran_order": False, "shape": (n,)})

@@ -1,0 +1,71 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fastbpe.kernels.count import Counter
+from fastbpe.pipeline.runs import Runs
+
+chunks = st.one_of(st.text("ab", min_size=1, max_size=4), st.text("ab", min_size=14, max_size=18)).map(str.encode)
+
+
+def rows(data: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> list[tuple[bytes, int]]:
+    return [(data[a:b].tobytes(), int(n)) for a, b, n in zip(starts, starts[1:], counts, strict=False)]
+
+
+def expected(pieces: list[list[bytes]]) -> list[tuple[bytes, int]]:
+    found: dict[bytes, int] = {}
+    for piece in pieces:
+        for chunk in piece:
+            found[chunk] = found.get(chunk, 0) + 1
+    return list(found.items())
+
+
+def counted(pieces: list[list[bytes]], spill: list[int], bits: int, rows_at_once: int) -> list[tuple[bytes, int]]:
+    """Counts pieces; after each, partitions whose number is in `spill` go to files."""
+    counter, runs, position = Counter(1, bits, True), Runs(), 0
+    for piece in pieces:
+        counter.add(b"".join(piece), None, position, None, np.cumsum([len(chunk) for chunk in piece], dtype=np.int64))
+        position += sum(map(len, piece))
+        for partition in spill:
+            runs.write(partition % (1 << bits), counter.take(partition % (1 << bits)))
+    counter.flush()
+    for partition in range(1 << bits):
+        runs.write(partition, counter.take(partition))
+    table = runs.table(rows_at_once)
+    runs.close()
+    return rows(*table)
+
+
+@given(
+    st.lists(st.lists(chunks, max_size=30), max_size=6),
+    st.lists(st.integers(0, 7), max_size=4),
+    st.integers(0, 3),
+    st.sampled_from([1, 5, 1000]),
+)
+def test_runs_sum_up_to_the_counts(pieces, spill: list[int], bits: int, rows_at_once: int) -> None:
+    assert counted(pieces, spill, bits, rows_at_once) == expected(pieces)
+
+
+def test_many_rows_and_big_chunks() -> None:
+    pieces = [[b"%d" % (i * k % 5003) for i in range(1, 4000)] + [b"x" * (70_000 + k % 2)] for k in range(1, 9)]
+    assert counted(pieces, list(range(64)), 6, 500) == expected(pieces)
+
+
+def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    runs = Runs()
+    assert not runs and not list(tmp_path.iterdir())
+    runs.close()
+    counter = Counter()
+    counter.add(b"abc")
+    counter.flush()
+    for partition in range(64):
+        runs.write(partition, counter.take(partition))
+    assert runs and list(tmp_path.iterdir())
+    table = runs.table(10)
+    runs.close()
+    assert not list(tmp_path.iterdir())
+    assert rows(*table) == [(b"abc", 1)]
