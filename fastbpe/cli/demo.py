@@ -79,22 +79,18 @@ def make_room(directory: Path) -> None:
 
 
 def table(events: "list[Event]", seconds: float) -> str:
-    """A row for each phase: seconds, speed, and what it found."""
-    from fastbpe.pipeline.progress import amount, show
+    """A row for each phase: what it went through, seconds, speed, and what it found."""
+    from fastbpe.pipeline.progress import amount
 
-    rows = [
-        (
-            event.phase,
-            f"{event.seconds:.2f} s",
-            f"{amount(int(event.rate), event.unit)}/s",
-            ", ".join(f"{show(value)} {name.replace('_', ' ')}" for name, value in event.facts.items()),
-        )
-        for event in events
-    ]
-    rows.append(("all", f"{seconds:.2f} s", "", ""))
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    rows = [("phase", "done", "seconds", "speed", "found")]
+    for event in events:
+        speed = f"{amount(int(event.rate), event.unit)}/s"
+        rows.append((event.phase, amount(event.done, event.unit), f"{event.seconds:.2f}", speed, event.found))
+    rows.append(("all", "", f"{seconds:.2f}", "", ""))
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
     return "\n".join(
-        f"  {row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]}".rstrip() for row in rows
+        f"  {row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]:>{widths[3]}}  {row[4]}".rstrip()
+        for row in rows
     )
 
 

@@ -46,6 +46,11 @@ class Event:
             return None
         return max(0.0, (self.total - self.done) / self.rate) if self.rate else None
 
+    @property
+    def found(self) -> str:
+        """The facts for people."""
+        return ", ".join(f"{name.replace('_', ' ')} {_shown(value)}" for name, value in self.facts.items())
+
     def as_json(self) -> str:
         rounded = asdict(self) | {"seconds": round(self.seconds, 3), "rate": round(self.rate, 1)}
         left = self.seconds_left
@@ -62,8 +67,7 @@ class Event:
             parts.append(f"({amount(int(self.rate), self.unit)}/s)")
         if not self.finished and self.seconds_left is not None:
             parts.append(f"{self.seconds_left:.0f} s left")
-        facts = ", ".join(f"{name.replace('_', ' ')} {show(value)}" for name, value in self.facts.items())
-        return " ".join(parts) + (f": {facts}" if facts else "")
+        return " ".join(parts) + (f": {self.found}" if self.facts else "")
 
 
 class Display(Protocol):
@@ -261,5 +265,5 @@ def amount(n: int, unit: str) -> str:
     return f"{n} B"
 
 
-def show(value: object) -> str:
+def _shown(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
