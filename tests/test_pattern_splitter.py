@@ -176,3 +176,49 @@ def test_threads_share_a_splitter():
     expected = splitter.ends(data).tolist()
     with ThreadPoolExecutor(4) as pool:
         assert all(ends.tolist() == expected for ends in pool.map(splitter.ends, [data] * 16))
+
+
+DEEPSEEK = (
+    r"\p{N}{1,3}",
+    r"[一-龥\u3040-ゟ゠-ヿ]+",
+    r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
+    r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+)
+ROWS = [DEEPSEEK, (r"\d", r"a*b|a", r"\w+"), (r"\s+(?!\S)", r"[\s\S]{2}"), ("gpt2", r"\p{L}{2}"), (r"a+b", r"[ab]c")]
+
+
+def in_a_row(patterns, data):
+    pieces = [data]
+    for pattern in patterns:
+        texts, pieces = pieces, []
+        for text in texts:
+            at = 0
+            for length in nasty.isolated(NAMED.get(pattern) or pattern, text):
+                pieces.append(text[at : at + length])
+                at += length
+    return np.cumsum([len(piece) for piece in pieces], dtype=np.int64).tolist()
+
+
+@given(st.sampled_from(ROWS), nasty.texts(40).map(str.encode))
+def test_several_splits_in_a_row(patterns, data):
+    assert Splitter(patterns).ends(data).tolist() == in_a_row(patterns, data)
+
+
+@given(st.sampled_from(ROWS), nasty.raw_texts(40), st.integers(1, 60), st.sampled_from([1, 2, 5, 600, 10**6]))
+def test_several_splits_in_a_row_in_blocks(patterns, data, block, capacity):
+    splitter = Splitter(patterns)
+    expected = splitter.ends(data).tolist()
+    assert streamed(splitter, data, block) == expected
+    assert split_ends(data, None, splitter.table, capacity).tolist() == expected
+
+
+def test_deepseek_by_hand():
+    splitter = Splitter(list(DEEPSEEK))
+    assert splitter.split("Hello  1234 你好ab.cd\n") == ["Hello", "  ", "123", "4", " ", "你好", "ab", ".cd", "\n"]
+    assert (splitter.engine, splitter.name, splitter.pattern) == ("dfa", None, DEEPSEEK)
+    assert splitter.last_cut(b"12 ab", 0, 5) == 2
+    assert Splitter([]).split("ab c") == Splitter(["none"]).split("ab c") == ["ab c"]
+    with pytest.raises(PatternError, match="in a row"):
+        Splitter([r"(?:ab|[cd])++c", r"\w"])
+    with pytest.raises(ValueError, match="more than 8"):
+        Splitter([r"\w"] * 9)

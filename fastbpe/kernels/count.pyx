@@ -38,7 +38,7 @@ from fastbpe.kernels.partitions cimport (
     waiting_init,
 )
 from fastbpe.kernels.prefetch cimport fastbpe_prefetch
-from fastbpe.kernels.split cimport Chunks, SplitTable, chunks_fill, chunks_free
+from fastbpe.kernels.split cimport Chunks, SplitTable, chunks_fill, chunks_free, chunks_init
 
 from fastbpe.kernels.split import check_spans
 
@@ -110,10 +110,7 @@ cdef class Counter:
         cdef int status
         if not 0 <= position <= INT64_MAX - data.shape[0]:
             raise ValueError("position: the data reaches outside 0 .. 2**63 - 1")
-        chunks.dfa = NULL
-        chunks.given = NULL
-        chunks.n_given = 0
-        chunks.memo = NULL
+        chunks_init(&chunks)
         if ends is not None:
             if table is not None:
                 raise ValueError("chunks come from a table or from given ends, not both")

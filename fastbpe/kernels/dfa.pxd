@@ -21,6 +21,7 @@ cdef struct Dfa:
     uint32_t n_states
     uint32_t invalid_class
     uint32_t end_class           # the end of the text, as a class
+    const Dfa* then              # splits the chunks of this one again; NULL: they stay whole
 
 
 cdef inline uint32_t dfa_class(const Dfa* dfa, uint32_t code) noexcept nogil:

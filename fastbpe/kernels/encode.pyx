@@ -23,7 +23,7 @@ from fastbpe.kernels.idlist cimport IdBuffer, IdList, idlist_reserve
 from fastbpe.kernels.mergetable cimport MergeList, MergeTable
 from fastbpe.kernels.packed cimport PACKED_MAX, Packed, packed_hash, packed_hash_long, packed_load
 from fastbpe.kernels.prefetch cimport fastbpe_prefetch
-from fastbpe.kernels.split cimport Chunks, SplitTable, chunks_fill, chunks_free
+from fastbpe.kernels.split cimport Chunks, SplitTable, chunks_fill, chunks_free, chunks_init
 
 from fastbpe.errors import ParameterError
 from fastbpe.kernels.split import check_spans
@@ -128,7 +128,7 @@ cdef class Encoder:
         job.data = data
         job.n_data = n_data
         job.ends = scratch.ends
-        job.chunks = Chunks(NULL, NULL, 0, NULL)
+        chunks_init(&job.chunks)
         if self.table is not None:
             job.chunks.dfa = &self.table.dfa
         return job

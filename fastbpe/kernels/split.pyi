@@ -7,6 +7,8 @@ class SplitTable:
     pages: NDArray[np.uint16]
     leaves: NDArray[np.uint8]
     cuts: NDArray[np.uint8]
+    then: SplitTable | None
+    hopeful: bool
     def __init__(
         self,
         transitions: NDArray[np.uint32],
@@ -16,6 +18,7 @@ class SplitTable:
         invalid_class: int,
         end_class: int,
         cuts: NDArray[np.uint8],
+        then: SplitTable | None = None,
     ) -> None: ...
 
 def split_ends(

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint16_t, uint32_t
 
-from fastbpe.kernels.dfa cimport DFA_STATE, Dfa, dfa_unit
+from fastbpe.kernels.dfa cimport DFA_ACCEPT, DFA_STATE, Dfa, dfa_unit
 from fastbpe.kernels.scan cimport scan_carefully, scan_fill, scan_memo_free
 
 import numpy as np
@@ -17,9 +17,12 @@ cdef class SplitTable:
     transitions: uint32 (n_states, stride), ascii: uint8 (128,), pages: uint16 (17408,), leaves: uint8 (n, 64),
     cuts: uint8 (n_classes,) * 2 or 3, see split_last_cut. Raises ValueError where an array has another shape or type,
     or an index in it leaves its table.
+
+    then: a table that splits the chunks of this one again, or None. hopeful: some scans read on behind a place where
+    the chunk may end, so that where it ends may depend on text that is any way off.
     """
 
-    def __init__(self, transitions, ascii, pages, leaves, int invalid_class, int end_class, cuts):
+    def __init__(self, transitions, ascii, pages, leaves, int invalid_class, int end_class, cuts, SplitTable then=None):
         arrays = []
         for array, dtype, ndim in ((transitions, np.uint32, 2), (ascii, np.uint8, 1),
                                    (pages, np.uint16, 1), (leaves, np.uint8, 2), (cuts, np.uint8, cuts.ndim)):
@@ -46,6 +49,16 @@ cdef class SplitTable:
         cdef const uint8_t[::1] ascii_view = self.ascii
         cdef const uint16_t[::1] pages_view = self.pages
         cdef const uint8_t[:, ::1] leaves_view = self.leaves
+        levels, below = 1, then
+        while below is not None:
+            levels, below = levels + 1, below.then
+        if levels > SPLIT_LEVELS:
+            raise ValueError(f"split tables: more than {SPLIT_LEVELS} splits in a row")
+        dead = self.transitions[1:] < stride
+        dead[0, end_class] = False  # a scan never starts at the end
+        self.hopeful = bool(dead.any() or (self.transitions & np.uint32(DFA_ACCEPT)).any())
+        self.then = then
+        self.dfa.then = &then.dfa if then is not None else NULL
         self.cut_table = self.cuts.reshape(-1)
         self.cut_width = self.cuts.ndim
         self.dfa.transitions = &transitions_view[0, 0]
@@ -82,10 +95,8 @@ cdef all_ends(const uint8_t[::1] data, spans, SplitTable table, int64_t capacity
     cdef const int64_t[:, ::1] rows = checked
     cdef const uint8_t* text = &data[0] if data.shape[0] else NULL
     cdef Chunks chunks
+    chunks_init(&chunks)
     chunks.dfa = &table.dfa if table is not None else NULL
-    chunks.given = NULL
-    chunks.n_given = 0
-    chunks.memo = NULL
     cdef int64_t at, stop, n = 0, room
     # Written in place; a guess that text seldom exceeds, and what is not used is never touched.
     ends = np.empty(data.shape[0] // 2 + rows.shape[0] + SLACK, np.int64)
@@ -104,8 +115,7 @@ cdef all_ends(const uint8_t[::1] data, spans, SplitTable table, int64_t capacity
                     if steps == NULL:
                         n += chunks_fill(&chunks, text, at, stop, rows[row, 2], &view[n], room)
                     else:
-                        n += scan_carefully(chunks.dfa, text, at, stop, rows[row, 2], &view[n], room, &chunks.memo,
-                                            steps)
+                        n += scan_carefully(chunks.dfa, text, at, stop, rows[row, 2], &view[n], room, chunks.memo, steps)
                 at = view[n - 1]
     finally:
         chunks_free(&chunks)
@@ -186,7 +196,9 @@ cdef int64_t chunks_fill(Chunks* chunks, const uint8_t* data, int64_t start, int
     if start >= stop or capacity < 1:
         return 0
     if chunks.dfa != NULL:
-        return scan_fill(chunks.dfa, data, start, stop, text_end, ends, capacity, &chunks.memo)
+        if chunks.dfa.then != NULL:
+            return fill_in_a_row(chunks, data, start, stop, text_end, ends, capacity)
+        return scan_fill(chunks.dfa, data, start, stop, text_end, ends, capacity, chunks.memo)
     if chunks.given == NULL:
         ends[0] = stop
         return 1
@@ -201,5 +213,32 @@ cdef int64_t chunks_fill(Chunks* chunks, const uint8_t* data, int64_t start, int
     return n
 
 
+cdef int64_t fill_in_a_row(Chunks* chunks, const uint8_t* data, int64_t start, int64_t stop, int64_t text_end,
+                           int64_t* ends, int64_t capacity) noexcept nogil:
+    # To each split the chunk that the one before it has made is the whole text.
+    cdef const Dfa* dfa
+    cdef int64_t n = 0, at = start, outer
+    cdef int level
+    if chunks.resume != start:
+        for level in range(SPLIT_LEVELS):
+            chunks.level_end[level] = start
+    while n < capacity and at < stop:
+        dfa = chunks.dfa
+        outer = text_end
+        level = 0
+        while dfa.then != NULL:
+            if chunks.level_end[level] <= at:
+                scan_fill(dfa, data, at, outer, outer, &chunks.level_end[level], 1, &chunks.memo[level])
+            outer = chunks.level_end[level]
+            level += 1
+            dfa = dfa.then
+        n += scan_fill(dfa, data, at, min(outer, stop), outer, ends + n, capacity - n, &chunks.memo[level])
+        at = ends[n - 1]
+    chunks.resume = at if at < stop else -1
+    return n
+
+
 cdef void chunks_free(Chunks* chunks) noexcept nogil:
-    scan_memo_free(&chunks.memo)
+    cdef int level
+    for level in range(SPLIT_LEVELS):
+        scan_memo_free(&chunks.memo[level])

@@ -1,6 +1,7 @@
 """Splitter: a pattern made ready to cut texts into chunks."""
 
 import re
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -25,22 +26,29 @@ UNMATCHED = ("refuse", "isolate")
 class Splitter:
     """Cuts text into chunks as first-match alternation does, on Unicode 16 whatever engine runs.
 
-    pattern: a named pattern, the text of a regular expression, or None or "none" for one chunk per text.
+    pattern: a named pattern, the text of a regular expression, or None or "none" for one chunk per text; or several in
+    a row, each of which splits the chunks of the one before as if each were a whole text.
     unmatched: "refuse" raises PatternError for a pattern that can leave text unmatched, with the shortest such text;
-    "isolate" makes each maximal unmatched stretch a chunk.
+    "isolate" makes each maximal unmatched stretch a chunk, as it always is for several patterns in a row.
 
-    .pattern: the text of the pattern, or None; .name: its name, or None; .table: the automaton for kernels, or None;
+    .pattern: the text of the pattern, a tuple of them, or None; .name: its name, or None; .table: the automaton for kernels, or None;
     .note: why the slower engine runs, or None.
     """
 
-    def __init__(self, pattern: str | None = "cl100k", unmatched: str = "refuse") -> None:
+    def __init__(self, pattern: str | Sequence[str] | None = "cl100k", unmatched: str = "refuse") -> None:
         if unmatched not in UNMATCHED:
             raise PatternError(f"unmatched={unmatched!r}: choose refuse or isolate")
         self.unmatched = unmatched
-        self.name, self.pattern = _named(pattern)
+        self.name: str | None = None
+        self.pattern: str | tuple[str, ...] | None
         self.note: str | None = None
         self.table: SplitTable | None = None
         self._regex: RegexEngine | None = None
+        if isinstance(pattern, list | tuple):
+            self.pattern = tuple(text for one in pattern if (text := _named(one)[1]) is not None)
+            self.table = _in_a_row(self.pattern)
+            return
+        self.name, self.pattern = _named(pattern)
         if self.pattern is not None:
             compiled = _compiled(self.pattern, unmatched)
             if isinstance(compiled, SplitTable):
@@ -82,12 +90,24 @@ class Splitter:
 
         It is proved from the automaton by data[start:stop] alone, from at most `cut_window` bytes on either side.
         """
-        return -1 if self.table is None else split_last_cut(data, start, stop, self.table)
+        found = -1
+        for table in self._cutting():
+            found = max(found, split_last_cut(data, start, stop, table))
+        return found
 
     @property
     def cut_window(self) -> int:
         """How many bytes before and behind a cut last_cut looks at, at most."""
-        return 0 if self.table is None else 4 * (self.table.cuts.ndim - 1)
+        return max((4 * (table.cuts.ndim - 1) for table in self._cutting()), default=0)
+
+    def _cutting(self) -> Iterator[SplitTable]:
+        # Of several splits in a row: a place between two units that ends a chunk of a later split in any text does so
+        # here, or an earlier split has ended one there. But the ends before it must not depend on what comes behind,
+        # which they do where an earlier split hopes. Three units may belong to two chunks of an earlier split.
+        table = self.table
+        while table is not None and (table is self.table or table.cuts.ndim == 2):
+            yield table
+            table = None if table.hopeful else table.then
 
 
 def _named(pattern: str | None) -> tuple[str | None, str | None]:
@@ -95,7 +115,9 @@ def _named(pattern: str | None) -> tuple[str | None, str | None]:
     if pattern is None:
         return "none", None
     if not isinstance(pattern, str):
-        raise PatternError(f"a pattern is a name or the text of a regular expression, not {type(pattern).__name__}")
+        raise PatternError(
+            f"a pattern is a name or the text of a regular expression, or several in a list, not {type(pattern).__name__}"
+        )
     if pattern in NAMED:
         return pattern, NAMED[pattern]
     if re.fullmatch(r"[A-Za-z0-9_-]*", pattern):
@@ -123,6 +145,19 @@ def _compiled(text: str, unmatched: str) -> "SplitTable | tuple[RegexEngine, str
 
     note = f"the pattern runs in the regex module, tens of times slower and on one thread per document, for {reason}"
     return RegexEngine(text, unmatched), note
+
+
+@lru_cache(maxsize=16)
+def _in_a_row(texts: tuple[str, ...]) -> SplitTable | None:
+    table = None
+    for text in reversed(texts):
+        try:
+            automaton = compile_pattern(parse(text))
+        except NotCompilable as obstacle:
+            raise PatternError(f"of several patterns in a row, each must compile to an automaton: {obstacle}") from None
+        _check(automaton, "isolate")
+        table = SplitTable(*kernel_tables(automaton), table)
+    return table
 
 
 def _check(automaton: Automaton, unmatched: str) -> None:
