@@ -125,8 +125,8 @@ def _run(merger: Merger, initial: npt.NDArray[np.int64], on_merges: OnMerges | N
     """Runs to the end; initial[i] is what the merger's id i is called in the result."""
 
     def part(since: int) -> Merges:
-        pairs, counts, tokens_after = merger.merges(since)
-        pairs = pairs.astype(np.int64)
+        ids, counts, tokens_after = merger.merges(since)
+        pairs = ids.astype(np.int64)
         pairs = np.where(pairs < len(initial), initial[np.minimum(pairs, len(initial) - 1)], pairs)
         return Merges(pairs, counts, tokens_after, merger.stop_reason or "")
 

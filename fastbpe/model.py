@@ -109,7 +109,7 @@ class Model:
         digest = hashlib.sha256(json.dumps(head, sort_keys=True).encode())
         for array in (self.ids.astype("<u4"), self.starts.astype("<i8"), self.data, self.merges.astype("<i8")):
             digest.update(len(array).to_bytes(8, "little"))
-            digest.update(np.ascontiguousarray(array))
+            digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
     @cached_property

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -253,7 +253,7 @@ class Tokenizer:
             for ids, text_ends in ordered_map(self._encode_piece, itertools.chain(few, work), n_threads):
                 offsets.append(text_ends + buffer.n)
                 buffer.extend(ids)
-        return np.frombuffer(buffer, np.uint32), np.concatenate(offsets)
+        return np.frombuffer(memoryview(buffer), np.uint32), np.concatenate(offsets)
 
     def encode_with_offsets(
         self,
@@ -514,7 +514,7 @@ class Tokenizer:
         """The ids as join_tokens takes them. Raises DataError for what cannot be an id."""
         array = np.asarray(ids)
         if array.dtype.kind in "Of" and array.ndim == 1:  # integers of any size, or what is no id at all
-            for at, id in enumerate(ids):
+            for at, id in enumerate(cast(Iterable[object], ids)):
                 if isinstance(id, int) and not 0 <= id < 2**32:
                     raise DataError(f"id {id} at position {at} is not in the vocabulary")
         if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
@@ -546,9 +546,8 @@ class StreamDecoder:
 
     def feed(self, ids: int | ArrayLike) -> str:
         """The text that an id, or several, complete. Raises DataError for an unknown id."""
-        if isinstance(ids, (int, np.integer)):
-            ids = [ids]
-        return self._decoder.decode(self._tokenizer.decode_bytes(ids, self._skip))
+        several: ArrayLike = [int(ids)] if isinstance(ids, int | np.integer) else ids
+        return self._decoder.decode(self._tokenizer.decode_bytes(several, self._skip))
 
     def finish(self) -> str:
         """The text of what was held back (U+FFFD with errors="replace"); the decoder starts anew."""

@@ -85,7 +85,7 @@ def test_runs_are_merged_by_position() -> None:
     assert rows(data, starts, counts) == [(b"z" * 20, 3), (b"x", 5), (b"y", 2)]
     assert firsts.tolist() == [10, 20, 70]
     for bad in ([10], [10, -1]):
-        with pytest.raises(ValueError, match="firsts|position"):
+        with pytest.raises(ValueError, match=r"firsts|position"):
             merge_runs([(*a, np.array(bad))])
 
 

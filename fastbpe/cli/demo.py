@@ -88,10 +88,11 @@ def table(events: "list[Event]", seconds: float) -> str:
         rows.append((event.phase, amount(event.done, event.unit), f"{event.seconds:.2f}", speed, event.found))
     rows.append(("all", "", f"{seconds:.2f}", "", ""))
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    return "\n".join(
-        f"  {row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]:>{widths[3]}}  {row[4]}".rstrip()
-        for row in rows
-    )
+    lines = []
+    for phase, *numbers, found in rows:
+        cells = [number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True)]
+        lines.append("  ".join(["", phase.ljust(widths[0]), *cells, found]).rstrip())
+    return "\n".join(lines)
 
 
 def sample(tokenizer: "Tokenizer") -> str:

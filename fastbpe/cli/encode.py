@@ -11,7 +11,7 @@ from fastbpe.cli import options
 from fastbpe.cli.source import text_source
 
 if TYPE_CHECKING:
-    from fastbpe.shards import Manifest
+    from fastbpe.shards.manifest import Manifest
 
 
 def encode(

@@ -7,7 +7,7 @@ places and, once for each distinct neighbour, a look-up. merging.pxd tells how w
 Tried and dropped: lists of words instead of places (long chunks are scanned again and again).
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
@@ -40,7 +40,12 @@ from fastbpe.kernels.sweep cimport sweep
 cdef enum:
     AHEAD = 12  # places between a prefetch and its use
 
-STOP_REASONS = {RUNNING: None, VOCAB_SIZE: "vocab_size", MIN_FREQUENCY: "min_frequency", MAX_TOKEN_LENGTH: "max_token_length"}
+STOP_REASONS = {
+    RUNNING: None,
+    VOCAB_SIZE: "vocab_size",
+    MIN_FREQUENCY: "min_frequency",
+    MAX_TOKEN_LENGTH: "max_token_length",
+}
 
 
 cdef int64_t best_pair(Merging* m) noexcept nogil:
@@ -64,7 +69,9 @@ cdef int64_t best_pair(Merging* m) noexcept nogil:
     return -1
 
 
-cdef inline int64_t touch(Neighbour* neighbours, uint32_t* touched, int64_t n, uint32_t symbol, int64_t weight) noexcept nogil:
+cdef inline int64_t touch(
+    Neighbour* neighbours, uint32_t* touched, int64_t n, uint32_t symbol, int64_t weight
+) noexcept nogil:
     cdef Neighbour* neighbour = &neighbours[symbol]
     touched[n] = symbol
     n += neighbour.n == 0
@@ -269,7 +276,7 @@ cdef class Merger:
                 raise ValueError(f"starts falls at row {i}")
             if counts[i] < 1:
                 raise ValueError(f"counts must be at least 1, row {i} is {counts[i]}")
-            if starts[i + 1] > starts[i] and counts[i] > (<int64_t>0x7FFFFFFFFFFFFFFF - total) // (starts[i + 1] - starts[i]):
+            if starts[i + 1] > starts[i] and counts[i] > (INT64_MAX - total) // (starts[i + 1] - starts[i]):
                 raise ValueError(f"the counts add up to 2**63 or more tokens at row {i}")
             total += counts[i] * (starts[i + 1] - starts[i])
         if sorted(byte_ids) != list(range(256)):

@@ -11,7 +11,6 @@ Spans ascend and do not overlap; text spans are not empty.
 
 import numpy as np
 
-from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset

@@ -71,7 +71,7 @@ def certain_cuts(automaton: Automaton) -> NDArray[np.uint8]:
     begins = _begins(automaton)
     pairs = ~(after.astype(np.int64) @ alive > 0) & (begins[:, None] | begins[None, :])
     if pairs.any() or n > 64 or not begins.all():
-        return pairs.astype(np.uint8)  # type: ignore[no-any-return]
+        return pairs.astype(np.uint8)
     triples = np.zeros((n, n, n), np.uint8)
     for first in range(n):
         for second in range(n):
