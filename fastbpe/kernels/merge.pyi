@@ -1,6 +1,8 @@
 import numpy as np
 import numpy.typing as npt
 
+STOP_REASONS: dict[int, str | None]
+
 class Merger:
     def __init__(
         self,
