@@ -115,7 +115,8 @@ cdef all_ends(const uint8_t[::1] data, spans, SplitTable table, int64_t capacity
                     if steps == NULL:
                         n += chunks_fill(&chunks, text, at, stop, rows[row, 2], &view[n], room)
                     else:
-                        n += scan_carefully(chunks.dfa, text, at, stop, rows[row, 2], &view[n], room, chunks.memo, steps)
+                        n += scan_carefully(chunks.dfa, text, at, stop, rows[row, 2], &view[n], room, chunks.memo,
+                                            steps)
                 at = view[n - 1]
     finally:
         chunks_free(&chunks)

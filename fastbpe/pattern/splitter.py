@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,8 @@ class Splitter:
     unmatched: "refuse" raises PatternError for a pattern that can leave text unmatched, with the shortest such text;
     "isolate" makes each maximal unmatched stretch a chunk, as it always is for several patterns in a row.
 
-    .pattern: the text of the pattern, a tuple of them, or None; .name: its name, or None; .table: the automaton for kernels, or None;
-    .note: why the slower engine runs, or None.
+    .pattern: the text of the pattern, a tuple of them, or None; .name: its name, or None; .table: the automaton for
+    kernels, or None; .note: why the slower engine runs, or None.
     """
 
     def __init__(self, pattern: str | Sequence[str] | None = "cl100k", unmatched: str = "refuse") -> None:
@@ -40,7 +40,7 @@ class Splitter:
             raise PatternError(f"unmatched={unmatched!r}: choose refuse or isolate")
         self.unmatched = unmatched
         self.name: str | None = None
-        self.pattern: str | tuple[str, ...] | None
+        self.pattern: Any  # str, tuple of str, or None
         self.note: str | None = None
         self.table: SplitTable | None = None
         self._regex: RegexEngine | None = None
@@ -110,14 +110,13 @@ class Splitter:
             table = None if table.hopeful else table.then
 
 
-def _named(pattern: str | None) -> tuple[str | None, str | None]:
+def _named(pattern: object) -> tuple[str | None, str | None]:
     """(name, text) of what a user gives as pattern."""
     if pattern is None:
         return "none", None
     if not isinstance(pattern, str):
-        raise PatternError(
-            f"a pattern is a name or the text of a regular expression, or several in a list, not {type(pattern).__name__}"
-        )
+        kind = type(pattern).__name__
+        raise PatternError(f"a pattern is a name or the text of a regular expression, or several in a list, not {kind}")
     if pattern in NAMED:
         return pattern, NAMED[pattern]
     if re.fullmatch(r"[A-Za-z0-9_-]*", pattern):
@@ -156,7 +155,7 @@ def _in_a_row(texts: tuple[str, ...]) -> SplitTable | None:
         except NotCompilable as obstacle:
             raise PatternError(f"of several patterns in a row, each must compile to an automaton: {obstacle}") from None
         _check(automaton, "isolate")
-        table = SplitTable(*kernel_tables(automaton), table)
+        table = SplitTable(*kernel_tables(automaton), then=table)
     return table
 
 
