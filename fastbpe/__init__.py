@@ -12,6 +12,7 @@ _HOMES = {
     "DataError": "errors",
     "FastbpeError": "errors",
     "FormatError": "errors",
+    "MemoryBoundError": "errors",
     "ParameterError": "errors",
     "PatternError": "errors",
     "Splitter": "pattern.splitter",

@@ -3,6 +3,7 @@ from fastbpe.counts import ChunkCounts as ChunkCounts
 from fastbpe.errors import DataError as DataError
 from fastbpe.errors import FastbpeError as FastbpeError
 from fastbpe.errors import FormatError as FormatError
+from fastbpe.errors import MemoryBoundError as MemoryBoundError
 from fastbpe.errors import ParameterError as ParameterError
 from fastbpe.errors import PatternError as PatternError
 from fastbpe.formats import load as load

@@ -164,6 +164,15 @@ class ChunkCounts:
             "distinct_chunks": len(self),
         }
 
+    def at_least(self, min_chunk_count: int) -> ChunkCounts:
+        """The rows whose chunk was met at least this often."""
+        kept = self.counts >= min_chunk_count
+        if kept.all():
+            return self
+        lengths = np.diff(self.starts)
+        starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths[kept])))
+        return replace(self, data=self.data[np.repeat(kept, lengths)], starts=starts, counts=self.counts[kept])
+
     def items(self) -> Iterator[tuple[bytes, int]]:
         """(chunk, count) row by row; for looking at counts, not for large ones."""
         for i, count in enumerate(self.counts):

@@ -29,3 +29,11 @@ class DataError(FastbpeError, ValueError):
 
 class FormatError(DataError):
     """A file that is not of the expected format, or whose content contradicts itself."""
+
+
+class MemoryBoundError(FastbpeError, MemoryError):
+    """Work that would take more memory than it was given; `counts` holds what was counted (exit code 1)."""
+
+    def __init__(self, message: str, counts: object = None) -> None:
+        super().__init__(message)
+        self.counts = counts

@@ -36,6 +36,16 @@ class Merges:
         return len(self.pairs)
 
 
+def merging_bytes(counts: ChunkCounts, n_merges: int) -> int:
+    """The memory that learning n_merges from these counts takes beside them, rounded up.
+
+    A cell of four bytes for each token and each chunk, and a place of eight for each pair that is kept: as a rule
+    fewer are kept than there are tokens, but those that no longer hold their pair stay until it is merged.
+    """
+    cells = len(counts.data) + 2 * len(counts)
+    return 16 * cells + 128 * n_merges + 2**25
+
+
 OnMerges = Callable[[Merges], object]
 """Gets the merges learned since the last call; the stop_reason of all but the last part is empty."""
 

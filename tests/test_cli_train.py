@@ -138,3 +138,22 @@ def test_errors(
 def test_a_full_disk(text: Path) -> None:
     result = process("train", text, "-o", "/dev/full", "--vocab-size", "300", "--progress", "none")
     result.failed(1, "/dev/full", "no space left", "free some space")
+
+
+def test_merging_above_the_memory_bound_keeps_the_counts(fastbpe_command: Shell, text: Path, tmp_path: Path) -> None:
+    out, saved = tmp_path / "tok.json", tmp_path / "tok.counts.npz"
+    code, told, err = fastbpe_command("train", text, "-o", out, "--vocab-size", "5000000", "--memory", "300MB")
+    assert (code, told) == (1, "")
+    assert "above the bound of 300 MB" in err
+    assert f"the counts are in {saved}" in err
+    assert not out.exists()
+    code, told, err = fastbpe_command("train", saved, "-o", out, "--vocab-size", "270")
+    assert code == 0, err
+    assert Tokenizer.load(out).vocab_size == 270
+
+
+def test_rare_chunks_can_be_left_out(fastbpe_command: Shell, text: Path, tmp_path: Path) -> None:
+    out = tmp_path / "tok.json"
+    code, _, err = fastbpe_command("train", text, "-o", out, "--vocab-size", "270", "--min-chunk-count", "30")
+    assert code == 0, err
+    assert Tokenizer.load(out).record["corpus"]["dropped_distinct_chunks"] > 0

@@ -246,3 +246,11 @@ def test_damaged_arrays_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.npz").write_bytes(whole[:place] + b"X" + whole[place + 1 :])
     with pytest.raises(FormatError, match=r"a\.npz"):
         ChunkCounts.load(tmp_path / "a.npz")
+
+
+@given(tables, st.integers(1, 2**40))
+def test_rare_rows_can_be_left_out(table: dict[bytes, int], least: int) -> None:
+    counts = ChunkCounts.from_dict(table, pattern="gpt2")
+    kept = counts.at_least(least)
+    assert list(kept.items()) == [(chunk, count) for chunk, count in table.items() if count >= least]
+    assert kept.pattern == counts.pattern

@@ -49,7 +49,13 @@ def test_the_record_says_what_was_done():
     tokenizer = trained(["low low lower lowest", "", "\n"], 260, pattern="gpt2", min_frequency=3)
     assert tokenizer.record == {
         "fastbpe": fastbpe.__version__,
-        "parameters": {"vocab_size": 260, "min_frequency": 3, "max_token_length": None, "tie_break": "lowest"},
+        "parameters": {
+            "vocab_size": 260,
+            "min_frequency": 3,
+            "max_token_length": None,
+            "tie_break": "lowest",
+            "min_chunk_count": 1,
+        },
         "corpus": {"documents": 3, "bytes": 21, "invalid_bytes": 0, "chunks": 5, "distinct_chunks": 5},
         "stop_reason": "min_frequency",
     }
@@ -96,3 +102,22 @@ def test_merges_are_told_as_they_are_learned():
     tokenizer = trained(["low low lower lowest"] * 4, 262, on_merges=parts.append)
     assert np.concatenate([part.pairs for part in parts]).tolist() == tokenizer.merges.tolist()
     assert parts[-1].stop_reason == "vocab_size"
+
+
+def test_rare_chunks_are_left_out_and_told():
+    documents = ["ab ab ab cd"]
+    tokenizer = trained(documents, 300, pattern="gpt2", min_chunk_count=2)
+    assert [tokenizer.token_bytes(i) for i in range(256, tokenizer.vocab_size)] == [b" a", b" ab"]
+    assert tokenizer.record["corpus"]["chunks"] == 4
+    assert tokenizer.record["corpus"]["dropped_chunks"] == tokenizer.record["corpus"]["dropped_distinct_chunks"] == 2
+    with pytest.raises(fastbpe.DataError, match="min_chunk_count"):
+        trained(documents, 300, min_chunk_count=5)
+    with pytest.raises(fastbpe.ParameterError, match="min_chunk_count=0"):
+        trained(documents, 300, min_chunk_count=0)
+
+
+def test_merging_above_the_memory_bound_is_refused_with_the_counts():
+    with pytest.raises(fastbpe.MemoryBoundError, match=r"needs about .* MB of memory, above the bound of 1 MB") as info:
+        fastbpe.train(fastbpe.ChunkCounts.from_dict({b"ab": 5}), 300, memory="1MB")
+    assert isinstance(info.value, MemoryError)
+    assert dict(info.value.counts.items()) == {b"ab": 5}

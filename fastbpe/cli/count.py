@@ -21,6 +21,7 @@ def count(
     separator: options.Separator = None,
     lines: options.Lines = False,
     errors: options.Errors = "keep",
+    memory: options.Memory = None,
     threads: options.Threads = None,
     progress: options.ProgressStyle = "auto",
     json: options.Json = False,
@@ -40,6 +41,7 @@ def count(
             special_tokens=special,
             unmatched=unmatched,
             errors=errors,
+            memory=memory,
             threads=threads,
             progress=display,
         )

@@ -58,6 +58,10 @@ Threads = Annotated[int | None, Parameter(help="Threads; all cores when not give
 ProgressStyle = Annotated[
     Literal["auto", "json", "none"], Parameter(name="--progress", help="On standard error.", show_choices=True)
 ]
+Memory = Annotated[
+    str | None,
+    Parameter(help="Bound of the memory, as 4GB; three quarters of what there is unless given.", show_default=False),
+]
 Json = Annotated[bool, Parameter(name="--json", help="Print the result as JSON.", show_default=False)]
 
 

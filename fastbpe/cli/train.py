@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from fastbpe.cli import options
 from fastbpe.cli.source import counts_source, text_source
-from fastbpe.errors import ParameterError
+from fastbpe.errors import MemoryBoundError, ParameterError
 
 if TYPE_CHECKING:
     from fastbpe.merging import Merges
@@ -45,6 +45,8 @@ def train(
     separator: options.Separator = None,
     lines: options.Lines = False,
     errors: options.Errors = "keep",
+    min_chunk_count: Annotated[int, Parameter(help="Leave out chunks that occur less often.")] = 1,
+    memory: options.Memory = None,
     threads: options.Threads = None,
     log: Annotated[
         Path | None, Parameter(help="Also write the merges to this file, one a line, tab-separated, with their counts.")
@@ -53,6 +55,7 @@ def train(
     json: options.Json = False,
 ) -> None:
     """Learn a tokenizer from text (pattern cl100k unless given), or from the .npz files of fastbpe count."""
+    from fastbpe.counts import ChunkCounts
     from fastbpe.pipeline.progress import progress_on
     from fastbpe.pipeline.train import train as run
 
@@ -71,22 +74,31 @@ def train(
         given = {"pattern": pattern} if pattern else {}
         if special:
             given["special_tokens"] = special
-    with progress_on(style=progress) as display:
-        tokenizer = run(
-            source,
-            max(targets),
-            special_placement=special_placement,
-            bos_token=bos,
-            eos_token=eos,
-            pad_token=pad,
-            min_frequency=min_frequency,
-            max_token_length=max_token_length,
-            tie_break=tie_break,
-            threads=threads,
-            progress=display,
-            on_merges=parts.append if log else None,
-            **given,
-        )
+    try:
+        with progress_on(style=progress) as display:
+            tokenizer = run(
+                source,
+                max(targets),
+                special_placement=special_placement,
+                bos_token=bos,
+                eos_token=eos,
+                pad_token=pad,
+                min_frequency=min_frequency,
+                max_token_length=max_token_length,
+                tie_break=tie_break,
+                min_chunk_count=min_chunk_count,
+                memory=memory,
+                threads=threads,
+                progress=display,
+                on_merges=parts.append if log else None,
+                **given,
+            )
+    except MemoryBoundError as error:
+        if counts is None and isinstance(error.counts, ChunkCounts):
+            saved = output.with_name(f"{output.stem}.counts.npz")
+            error.counts.save(saved)
+            raise MemoryBoundError(f"{error}; the counts are in {saved}, which fastbpe train takes") from None
+        raise
     told_of_invalid_bytes(display)
     results = []
     for size, path in targets.items():

@@ -15,8 +15,9 @@ from fastbpe.errors import ParameterError
 from fastbpe.merging import Merges, OnMerges, learn_more_merges
 from fastbpe.model import Model
 from fastbpe.pipeline.count import count_chunks
+from fastbpe.pipeline.memory import memory_bound
 from fastbpe.pipeline.progress import ProgressLike, as_progress
-from fastbpe.pipeline.train import check_counts
+from fastbpe.pipeline.train import check_counts, check_memory
 from fastbpe.tokenizer import Tokenizer
 
 
@@ -28,6 +29,7 @@ def extend(
     max_token_length: int | None = None,
     tie_break: str = "lowest",
     errors: str = "keep",
+    memory: str | int | None = None,
     threads: int | None = None,
     progress: ProgressLike = None,
     on_merges: OnMerges | None = None,
@@ -43,6 +45,7 @@ def extend(
     vocab_size = operator.index(vocab_size)
     if vocab_size < model.vocab_size:
         raise ParameterError(f"vocab_size={vocab_size} is below the {model.vocab_size} ids that the tokenizer has")
+    bound = memory_bound(memory)
     with as_progress(progress) as display:
         if isinstance(source, ChunkCounts):
             counts = source
@@ -54,11 +57,13 @@ def extend(
                 special_tokens=list(model.special_tokens),
                 unmatched=model.unmatched,
                 errors=errors,
+                memory=memory,
                 threads=threads,
                 progress=display,
             )
         check_counts(counts)
         n_merges = vocab_size - model.vocab_size
+        check_memory(counts, counts, n_merges, bound)
         display.phase("merge", n_merges, "merges")
 
         def tell(part: Merges) -> None:

@@ -10,11 +10,12 @@ from typing import Any
 from fastbpe import __version__
 from fastbpe.corpus.sources import Files
 from fastbpe.counts import ChunkCounts
-from fastbpe.errors import DataError, ParameterError
-from fastbpe.merging import TIE_BREAKS, Merges, OnMerges, learn_merges
+from fastbpe.errors import DataError, MemoryBoundError, ParameterError
+from fastbpe.merging import TIE_BREAKS, Merges, OnMerges, learn_merges, merging_bytes
 from fastbpe.model import PLACEMENTS, ROLES, list_names
 from fastbpe.pattern.named import NAMED
 from fastbpe.pipeline.count import count_chunks
+from fastbpe.pipeline.memory import memory_bound, resident_memory
 from fastbpe.pipeline.progress import ProgressLike, as_progress
 from fastbpe.tokenizer import Tokenizer
 
@@ -41,6 +42,8 @@ def train(
     tie_break: str = "lowest",
     unmatched: str = _REFUSE,
     errors: str = "keep",
+    min_chunk_count: int = 1,
+    memory: str | int | None = None,
     threads: int | None = None,
     progress: ProgressLike = None,
     on_merges: OnMerges | None = None,
@@ -54,16 +57,21 @@ def train(
     bytes ("first") in the order given. bos_token, eos_token, pad_token name which of them have that role.
     Training stops at vocab_size, when no pair occurs min_frequency times, or when every merge left would be longer
     than max_token_length bytes; the tokenizer's record says which. Ties: see `learn_merges`.
+    min_chunk_count: leaves out chunks that were met less often; the record says how many that were.
+    memory: as bytes or "4GB", bounds the process while it counts (None: three quarters of what there is) and refuses a
+    merging that would need more.
     on_merges: called with each run of new merges as they are learned.
 
-    Raises ParameterError before anything is read when a parameter cannot be honoured, DataError for an empty corpus.
+    Raises ParameterError before anything is read when a parameter cannot be honoured, DataError for an empty corpus,
+    and MemoryBoundError, with the counts, when merging would need more than `memory`.
     """
     vocab_size = operator.index(vocab_size)
     names = list_names(special_tokens, "special_tokens")
     if isinstance(source, ChunkCounts):
         names = _settled(source, pattern, names, unmatched)
     roles = {"bos": bos_token, "eos": eos_token, "pad": pad_token}
-    _check(vocab_size, names, roles, special_placement, tie_break)
+    _check(vocab_size, names, roles, special_placement, tie_break, min_chunk_count)
+    bound = memory_bound(memory)
     with as_progress(progress) as display:
         if isinstance(source, ChunkCounts):
             counts = source
@@ -74,11 +82,19 @@ def train(
                 special_tokens=names,
                 unmatched=unmatched,
                 errors=errors,
+                memory=memory,
                 threads=threads,
                 progress=display,
             )
+        corpus = counts.facts()
+        everything, counts = counts, counts.at_least(min_chunk_count)
+        if min_chunk_count > 1:
+            corpus["dropped_chunks"] = everything.total - counts.total
+            corpus["dropped_distinct_chunks"] = len(everything) - len(counts)
         check_counts(counts)
         n_merges = vocab_size - 256 - len(names)
+        check_memory(everything, counts, n_merges, bound)
+        del everything
         display.phase("merge", n_merges, "merges")
 
         def tell(part: Merges) -> None:
@@ -95,8 +111,9 @@ def train(
             "min_frequency": min_frequency,
             "max_token_length": max_token_length,
             "tie_break": tie_break,
+            "min_chunk_count": min_chunk_count,
         },
-        "corpus": counts.facts(),
+        "corpus": corpus,
         "stop_reason": merges.stop_reason,
     }
     return Tokenizer.from_merges(
@@ -118,12 +135,30 @@ def check_counts(counts: ChunkCounts) -> None:
     if not len(counts):
         raise DataError(
             f"the corpus holds no text to train on ({counts.corpus.documents} documents, "
-            f"{counts.corpus.n_bytes} bytes): give at least one non-empty document"
+            f"{counts.corpus.n_bytes} bytes): give at least one non-empty document, and no min_chunk_count above "
+            "what occurs"
+        )
+
+
+def check_memory(everything: ChunkCounts, counts: ChunkCounts, n_merges: int, bound: int) -> None:
+    """Raises MemoryBoundError when learning n_merges from counts would take the process above the bound."""
+    need = resident_memory() + merging_bytes(counts, n_merges)
+    if need > bound:
+        raise MemoryBoundError(
+            f"merging {len(counts):,} distinct chunks of {len(counts.data):,} bytes needs about "
+            f"{need / 1e6:,.0f} MB of memory, above the bound of {bound / 1e6:,.0f} MB: give more memory, leave out "
+            "rare chunks with min_chunk_count, or take a smaller sample",
+            everything,
         )
 
 
 def _check(
-    vocab_size: int, names: list[str], roles: dict[str, str | None], special_placement: str, tie_break: str
+    vocab_size: int,
+    names: list[str],
+    roles: dict[str, str | None],
+    special_placement: str,
+    tie_break: str,
+    min_chunk_count: int,
 ) -> None:
     """Refuses before the reading begins what would be refused after it."""
     floor = 256 + len(names)
@@ -135,6 +170,8 @@ def _check(
         raise ParameterError(f"special_placement={special_placement!r}: choose one of {', '.join(PLACEMENTS)}")
     if tie_break not in TIE_BREAKS:
         raise ParameterError(f"tie_break={tie_break!r}: choose one of {', '.join(TIE_BREAKS)}")
+    if min_chunk_count < 1:
+        raise ParameterError(f"min_chunk_count={min_chunk_count}: it must be at least 1, which keeps every chunk")
     for role in ROLES:
         name = roles[role]
         if name is not None and name not in names:
