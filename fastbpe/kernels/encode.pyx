@@ -20,6 +20,7 @@ from fastbpe.kernels.chunkcache cimport (
     long_set, narrow_get, narrow_put, narrow_set,
 )
 from fastbpe.kernels.idlist cimport IdBuffer, IdList, idlist_reserve
+from fastbpe.kernels.match cimport MatchScratch, MatchTable, Matcher, match_chunk, match_bytes, match_free, match_init
 from fastbpe.kernels.mergetable cimport MergeList, MergeTable
 from fastbpe.kernels.packed cimport PACKED_MAX, Packed, packed_hash, packed_hash_long, packed_load
 from fastbpe.kernels.prefetch cimport fastbpe_prefetch
@@ -45,21 +46,24 @@ cdef class Scratch:
     """What one call at a time needs: the cache of chunks, and memory that is used again."""
     cdef ChunkCache cache
     cdef BpeScratch bpe
+    cdef MatchScratch match
     cdef IdList out
     cdef int64_t ends[ENDS]
 
     def __cinit__(self, int64_t max_bytes):
         cache_init(&self.cache, max_bytes)
+        match_init(&self.match)
 
     def __dealloc__(self):
         cache_free(&self.cache)
         bpe_free(&self.bpe)
+        match_free(&self.match)
         free(self.out.ids)
 
     cdef int64_t n_bytes(self):
         return (
             cache_bytes(&self.cache) + self.bpe.heap_capacity * <int64_t>sizeof(BpeEntry)
-            + self.bpe.links_capacity * 8 + self.out.capacity * 4 + <int64_t>sizeof(self.ends)
+            + self.bpe.links_capacity * 8 + match_bytes(&self.match) + self.out.capacity * 4 + <int64_t>sizeof(self.ends)
         )
 
     cdef list take_list(self):
@@ -79,23 +83,28 @@ cdef inline object _new_reference(uint32_t id):
 cdef class Encoder:
     """Encodes by a list of merges, in any number of threads; immutable but for its caches.
 
+    rules: a Matcher when the merges are proper, else a MergeList.
     table: the split pattern's; None: a text is one chunk, unless the ends of chunks are given.
     scratch_bytes: bound of the cache of one call at a time. A call takes a scratch that is free, or a new one.
     small_max: longest chunk that is merged in small arrays; it changes nothing but the speed.
     """
-    cdef MergeList merges
+    cdef MergeList merges    # None: by the matcher
+    cdef Matcher matcher
     cdef SplitTable table
     cdef int64_t small_max
     cdef int64_t scratch_bytes
     cdef list scratches
 
     def __init__(
-        self, MergeList merges not None, SplitTable table=None, int64_t scratch_bytes=1 << 24,
+        self, rules not None, SplitTable table=None, int64_t scratch_bytes=1 << 24,
         int64_t small_max=BPE_SMALL_MAX,
     ):
         if not 0 <= small_max <= BPE_SMALL_MAX:
             raise ParameterError(f"small_max must be 0 to {BPE_SMALL_MAX}, not {small_max}")
-        self.merges = merges
+        if isinstance(rules, Matcher):
+            self.matcher = rules
+        else:
+            self.merges = <MergeList?>rules
         self.table = table
         self.small_max = small_max
         self.scratch_bytes = scratch_bytes
@@ -120,7 +129,13 @@ cdef class Encoder:
 
     cdef Job job(self, Scratch scratch, const uint8_t* data, int64_t n_data):
         cdef Job job
-        job.table = &self.merges.table
+        job.merges = NULL
+        job.matcher = NULL
+        if self.merges is not None:
+            job.merges = &self.merges.table
+        else:
+            job.matcher = &self.matcher.table
+        job.match = &scratch.match
         job.small_max = self.small_max
         job.cache = &scratch.cache
         job.bpe = &scratch.bpe
@@ -224,7 +239,9 @@ cdef class Encoder:
 
 
 cdef struct Job:
-    const MergeTable* table
+    const MatchTable* matcher   # NULL: by the merges
+    const MergeTable* merges
+    MatchScratch* match
     int64_t small_max
     ChunkCache* cache
     BpeScratch* bpe
@@ -329,9 +346,11 @@ cdef int64_t _encode_long(
 
 
 cdef int64_t _merge(Job* job, const uint8_t* text, int64_t length, uint32_t* out) except -1 nogil:
+    if job.matcher != NULL:
+        return match_chunk(job.matcher, job.match, text, length, out)
     if length <= job.small_max:
-        return bpe_small(job.table, text, length, out)
-    return bpe_long(job.table, job.bpe, text, length, out)
+        return bpe_small(job.merges, text, length, out)
+    return bpe_long(job.merges, job.bpe, text, length, out)
 
 
 cdef int _check_given(const int64_t* spans, int64_t n_spans, const int64_t* given, int64_t n_given) except -1:

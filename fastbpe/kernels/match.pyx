@@ -1,0 +1,412 @@
+"""Encoding a chunk token by token (why that is right: see match.pxd).
+
+Cost: for each token a walk down the trie, and a look at whether it stands beside the one before, which is remembered.
+The trie is a double array whose bases are all different, so that a slot's byte alone tells whose child it is.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memset
+
+from fastbpe.kernels.pairmap cimport PairMap, pairmap_free, pairmap_get, pairmap_init, pairmap_insert
+
+from fastbpe.errors import DataError, ParameterError
+from fastbpe.kernels.tokens import tokens_of_merges
+
+cdef enum:
+    MAX_SLOTS = 1 << 23
+    DEAD_KEPT = 1 << 14  # words of dead places that a scratch keeps
+    PATIENCE = 256       # slots that a search for a base goes back to
+
+
+cdef class Matcher:
+    """Proper merges, ready to encode by; immutable. Made by `matcher_of`."""
+
+    def __dealloc__(self):
+        free(self.table.rows)
+        free(self.table.ids)
+        free(self.table.slots)
+        pairmap_free(&self.table.pairs)
+
+    def encode(self, const uint8_t[::1] chunk not None):
+        """The ids of one chunk, as a list."""
+        cdef int64_t i, n = chunk.shape[0]
+        cdef MatchScratch scratch = MatchScratch(NULL, NULL, 0)
+        cdef uint32_t* out = <uint32_t*>malloc((n + 1) * sizeof(uint32_t))
+        if out == NULL:
+            raise MemoryError
+        try:
+            match_init(&scratch)
+            if n:
+                with nogil:
+                    n = match_chunk(&self.table, &scratch, &chunk[0], n, out)
+            return [out[i] for i in range(n)]
+        finally:
+            free(out)
+            match_free(&scratch)
+
+    @property
+    def n_slots(self):
+        """Slots of the trie, free ones included."""
+        return self.table.n_slots
+
+    def stands(self, int64_t left, int64_t right):
+        """Whether the tokens of two rows are what their joined bytes merge to."""
+        if not (0 <= left < self.table.n_rows and 0 <= right < self.table.n_rows):
+            raise ParameterError(f"rows are 0 to {self.table.n_rows - 1}")
+        return pair_stands(&self.table, <uint32_t>left, <uint32_t>right, ROW_NONE)
+
+
+def matcher_of(const uint32_t[::1] byte_ids not None, const int64_t[:, ::1] merges not None):
+    """The Matcher of merges, or None when they are not proper or too many.
+
+    byte_ids: uint32 (256,), id of each byte. merges: int64 (n, 3), ids of left, right and product, lowest rank first.
+    """
+    if byte_ids.shape[0] != 256 or merges.shape[1] != 3:
+        raise ParameterError("expected 256 byte ids and three columns of merges")
+    cdef int64_t n = merges.shape[0]
+    cdef Matcher matcher = Matcher()
+    cdef MatchTable* table = &matcher.table
+    cdef int64_t i, side
+    cdef bint proper
+    if n >= ROW_NONE - 256:
+        return None
+    halves = np.empty((n, 2), np.int64)
+    cdef int64_t[:, ::1] half = halves
+    table.n_rows = 256 + n
+    table.ids = <uint32_t*>malloc(table.n_rows * sizeof(uint32_t))
+    table.rows = <TokenRow*>malloc(table.n_rows * sizeof(TokenRow))
+    if table.ids == NULL or table.rows == NULL:
+        raise MemoryError
+    cdef PairMap rows
+    rows.slots = NULL
+    try:
+        pairmap_init(&rows, table.n_rows)
+        for i in range(table.n_rows):
+            table.ids[i] = byte_ids[i] if i < 256 else <uint32_t>merges[i - 256, 2]
+            pairmap_insert(&rows, table.ids[i], i)
+        if rows.n != table.n_rows:
+            return None  # a token that two merges make
+        for i in range(n):
+            for side in range(2):
+                half[i, side] = pairmap_get(&rows, <uint64_t>merges[i, side], -1)
+    finally:
+        pairmap_free(&rows)
+    try:
+        data, starts = tokens_of_merges(halves)
+    except DataError:
+        return None  # a half that is made later, or tokens beyond all measure
+    cdef const uint8_t[::1] text = data
+    cdef const int64_t[::1] start = starts
+    with nogil:
+        _fill_rows(table, &half[0, 0] if n else NULL, &start[0])
+        proper = table.pairs.n == n and _all_proper(table) and _build_trie(table, &text[0], &start[0])
+    return matcher if proper else None
+
+
+cdef int _fill_rows(MatchTable* table, const int64_t* halves, const int64_t* starts) except -1 nogil:
+    cdef int64_t row
+    pairmap_init(&table.pairs, table.n_rows)
+    for row in range(table.n_rows):
+        table.rows[row] = TokenRow(ROW_NONE, ROW_NONE, ROW_NONE, <uint32_t>(starts[row + 1] - starts[row]))
+        if row >= 256:
+            table.rows[row].left = <uint32_t>halves[2 * (row - 256)]
+            table.rows[row].right = <uint32_t>halves[2 * (row - 256) + 1]
+            pairmap_insert(&table.pairs, <uint64_t>table.rows[row].left << 32 | table.rows[row].right, row)
+    return 0
+
+
+cdef bint _all_proper(const MatchTable* table) noexcept nogil:
+    """A token's halves must stand against all earlier merges: then its bytes come down to the two, and to it."""
+    cdef int64_t row
+    for row in range(256, table.n_rows):
+        if not pair_stands(table, table.rows[row].left, table.rows[row].right, <uint32_t>row):
+            return False
+    return True
+
+
+cdef bint pair_stands(const MatchTable* table, uint32_t left, uint32_t right, uint32_t limit) noexcept nogil:
+    """Whether no merge below `limit` crosses from one token into the other.
+
+    Goes back in time: of the two pieces at the boundary the one that was made later is undone. A pair of pieces
+    would merge if its own merge comes before the ones that took its pieces away. Among equals the left one is first.
+    """
+    cdef uint32_t left_limit = limit, right_limit = limit, crossing
+    while True:
+        crossing = <uint32_t>pairmap_get(&table.pairs, <uint64_t>left << 32 | right, ROW_NONE)
+        if crossing < left_limit and crossing <= right_limit:
+            return False
+        if left > right:
+            if left < 256:
+                return True
+            left_limit = left
+            left = table.rows[left].right
+        else:
+            if right < 256:
+                return True
+            right_limit = right
+            right = table.rows[right].left
+
+
+cdef inline bint _stands(const MatchTable* table, uint64_t* memo, uint32_t left, uint32_t right) noexcept nogil:
+    cdef uint64_t key = <uint64_t>left << 32 | <uint64_t>1 << 31 | right  # never 0
+    cdef uint64_t* entry = memo + ((key * <uint64_t>0x9E3779B97F4A7C15) >> (64 - MEMO_BITS))
+    if (entry[0] & ~(<uint64_t>1 << 63)) != key:
+        entry[0] = key | <uint64_t>pair_stands(table, left, right, ROW_NONE) << 63
+    return entry[0] >> 63
+
+
+cdef inline uint32_t _longest(const MatchTable* table, const uint8_t* text, int64_t n) noexcept nogil:
+    """The longest token that text[:n] begins with, n > 0."""
+    cdef uint32_t row = ROW_NONE, base = table.root
+    cdef TrieSlot slot
+    cdef int64_t i = 0
+    while True:
+        slot = table.slots[base + text[i]]
+        if (slot.next & SLOT_LABEL) != (SLOT_USED | text[i]):
+            return row
+        if slot.row != ROW_NONE:
+            row = slot.row
+        base = slot.next >> SLOT_SHIFT
+        i += 1
+        if base == 0 or i == n:
+            return row
+
+
+cdef int64_t match_chunk(
+    const MatchTable* table, MatchScratch* scratch, const uint8_t* text, int64_t n, uint32_t* out
+) except -1 nogil:
+    """Writes the ids of text[:n], n > 0, and returns how many; `out` has room for n."""
+    cdef int64_t at = 0, end, count = 0, i
+    cdef uint32_t row = _longest(table, text, n)
+    cdef uint64_t few[4]
+    cdef uint64_t* dead = few
+    if table.rows[row].length == n:
+        out[0] = table.ids[row]  # a token by itself is what it merges to
+        return 1
+    if n < 256:
+        memset(few, 0, sizeof(few))
+    else:
+        _dead_places(scratch, n)
+        dead = scratch.dead
+    while True:
+        end = at + table.rows[row].length
+        if not dead[end >> 6] >> (end & 63) & 1 and (
+            count == 0 or _stands(table, scratch.memo, out[count - 1], row)
+        ):
+            out[count] = row
+            count += 1
+            at = end
+            if at == n:
+                break
+            row = _longest(table, text + at, n - at)
+            continue
+        row = table.rows[row].shorter
+        while row == ROW_NONE:
+            dead[at >> 6] |= <uint64_t>1 << (at & 63)
+            count -= 1
+            row = out[count]
+            at -= table.rows[row].length
+            row = table.rows[row].shorter
+    for i in range(count):
+        out[i] = table.ids[out[i]]
+    if n >= 256:
+        _tidy(scratch)
+    return count
+
+
+cdef int _dead_places(MatchScratch* scratch, int64_t n) except -1 nogil:
+    cdef int64_t words = (n >> 6) + 1
+    cdef uint64_t* grown
+    if words > scratch.dead_words:
+        grown = <uint64_t*>realloc(scratch.dead, words * sizeof(uint64_t))
+        if grown == NULL:
+            raise MemoryError
+        scratch.dead = grown
+        scratch.dead_words = words
+    memset(scratch.dead, 0, words * sizeof(uint64_t))
+    return 0
+
+
+cdef void _tidy(MatchScratch* scratch) noexcept nogil:
+    if scratch.dead_words > DEAD_KEPT:
+        free(scratch.dead)
+        scratch.dead = NULL
+        scratch.dead_words = 0
+
+
+cdef int match_init(MatchScratch* scratch) except -1 nogil:
+    scratch.dead = NULL
+    scratch.dead_words = 0
+    scratch.memo = <uint64_t*>calloc(<size_t>1 << MEMO_BITS, sizeof(uint64_t))
+    if scratch.memo == NULL:
+        raise MemoryError
+    return 0
+
+
+cdef void match_free(MatchScratch* scratch) noexcept nogil:
+    free(scratch.memo)
+    free(scratch.dead)
+    scratch.memo = NULL
+    scratch.dead = NULL
+    scratch.dead_words = 0
+
+
+cdef int64_t match_bytes(const MatchScratch* scratch) noexcept nogil:
+    return (<int64_t>8 << MEMO_BITS) + 8 * scratch.dead_words
+
+
+# Building the trie: first as first-child lists, then laid out in the double array.
+
+cdef struct Node:
+    uint32_t row
+    int32_t child           # first child, 0: none
+    int32_t sibling         # next child of the same parent, in the order of bytes; 0: none
+    uint32_t base
+    uint8_t byte
+
+
+cdef struct Layout:
+    TrieSlot* slots
+    uint8_t* taken          # bases that a node has
+    int64_t n               # slots there are
+    int64_t single_from     # where the search begins for one child
+    int64_t family_from     # and for several
+
+
+cdef bint _build_trie(MatchTable* table, const uint8_t* data, const int64_t* starts) except -1 nogil:
+    """False when two tokens have the same bytes, or when there are too many slots."""
+    cdef int64_t row, i, n_nodes = 1, capacity = 1 + starts[table.n_rows]
+    cdef Node* nodes
+    cdef Layout layout = Layout(NULL, NULL, 0, 1, 1)
+    cdef int32_t node
+    cdef uint32_t shorter
+    cdef bint fits = True
+    if capacity >= <int64_t>1 << 31:
+        return False
+    nodes = <Node*>malloc(capacity * sizeof(Node))
+    if nodes == NULL:
+        raise MemoryError
+    nodes[0] = Node(ROW_NONE, 0, 0, 0, 0)
+    for row in range(table.n_rows):
+        node = 0
+        for i in range(starts[row], starts[row + 1]):
+            node = _child(nodes, &n_nodes, node, data[i])
+        if nodes[node].row != ROW_NONE:
+            fits = False
+            break
+        nodes[node].row = <uint32_t>row
+    if fits:
+        for row in range(256, table.n_rows):
+            node = 0
+            shorter = ROW_NONE
+            for i in range(starts[row], starts[row + 1]):
+                if nodes[node].row != ROW_NONE:
+                    shorter = nodes[node].row
+                node = _child(nodes, &n_nodes, node, data[i])
+            table.rows[row].shorter = shorter
+        try:
+            fits = _lay_out(nodes, n_nodes, &layout)
+        finally:
+            free(layout.taken)
+            table.slots = layout.slots
+            table.n_slots = layout.n
+    table.root = nodes[0].base
+    free(nodes)
+    return fits
+
+
+cdef int32_t _child(Node* nodes, int64_t* n_nodes, int32_t node, uint8_t byte) noexcept nogil:
+    """The child by this byte, made if it is not there."""
+    cdef int32_t* link = &nodes[node].child
+    cdef int32_t made
+    while link[0] and nodes[link[0]].byte < byte:
+        link = &nodes[link[0]].sibling
+    if link[0] and nodes[link[0]].byte == byte:
+        return link[0]
+    made = <int32_t>n_nodes[0]
+    n_nodes[0] += 1
+    nodes[made] = Node(ROW_NONE, 0, link[0], 0, byte)
+    link[0] = made
+    return made
+
+
+cdef bint _lay_out(Node* nodes, int64_t n_nodes, Layout* layout) except -1 nogil:
+    """Nodes come breadth first, so that those near the root, which are used most, lie together."""
+    cdef int32_t* queue = <int32_t*>malloc(n_nodes * sizeof(int32_t))
+    cdef int64_t head = 0, tail = 1
+    cdef int32_t child
+    cdef uint32_t base
+    if queue == NULL:
+        raise MemoryError
+    queue[0] = 0
+    try:
+        while head < tail:
+            base = 0
+            if nodes[queue[head]].child:
+                base = _free_base(nodes, nodes[queue[head]].child, layout)
+                if base == 0:
+                    return False
+            nodes[queue[head]].base = base
+            child = nodes[queue[head]].child
+            while child:
+                layout.slots[base + nodes[child].byte].row = nodes[child].row
+                layout.slots[base + nodes[child].byte].next = SLOT_USED | nodes[child].byte
+                queue[tail] = child
+                tail += 1
+                child = nodes[child].sibling
+            # Its own slot is known since its parent was laid out; the base is filled in below.
+            head += 1
+        for head in range(tail):
+            base = nodes[queue[head]].base
+            child = nodes[queue[head]].child
+            while child:
+                layout.slots[base + nodes[child].byte].next |= nodes[child].base << SLOT_SHIFT
+                child = nodes[child].sibling
+    finally:
+        free(queue)
+    return True
+
+
+cdef uint32_t _free_base(const Node* nodes, int32_t first, Layout* layout) except? 0 nogil:
+    """A base that no node has, with free slots for all of the children; 0: there are too many."""
+    # Only children go into the gaps that families leave. What was passed over too long is not looked at again.
+    cdef int64_t* begin = &layout.family_from if nodes[first].sibling else &layout.single_from
+    cdef int64_t at = begin[0]
+    cdef int64_t base
+    cdef int32_t child
+    while True:
+        if at + 512 > layout.n:
+            _more_slots(layout)
+        if layout.slots[at].next == 0:
+            base = at - nodes[first].byte
+            if base > 0 and not layout.taken[base]:
+                child = nodes[first].sibling
+                while child and layout.slots[base + nodes[child].byte].next == 0:
+                    child = nodes[child].sibling
+                if child == 0:
+                    break
+        at += 1
+    if base + 256 >= MAX_SLOTS:
+        return 0
+    layout.taken[base] = 1
+    begin[0] = max(begin[0], at - PATIENCE)
+    return <uint32_t>base
+
+
+cdef int _more_slots(Layout* layout) except -1 nogil:
+    cdef int64_t n = 2 * layout.n + 4096
+    cdef void* grown = realloc(layout.slots, n * sizeof(TrieSlot))
+    if grown == NULL:
+        raise MemoryError
+    layout.slots = <TrieSlot*>grown
+    memset(layout.slots + layout.n, 0, (n - layout.n) * sizeof(TrieSlot))
+    grown = realloc(layout.taken, n)
+    if grown == NULL:
+        raise MemoryError
+    layout.taken = <uint8_t*>grown
+    memset(layout.taken + layout.n, 0, n - layout.n)
+    layout.n = n
+    return 0
