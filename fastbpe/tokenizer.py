@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from fastbpe.errors import DataError, ParameterError
 from fastbpe.kernels.encode import Encoder
 from fastbpe.kernels.idlist import IdBuffer
+from fastbpe.kernels.match import matcher_of
 from fastbpe.kernels.mergetable import MergeList
 from fastbpe.kernels.special import SpecialTrie
 from fastbpe.kernels.tokens import TokenBytes
@@ -387,8 +388,9 @@ class Tokenizer:
 
     @cached_property
     def _encoder(self) -> Encoder:
-        merges = MergeList(self._model.byte_ids, np.ascontiguousarray(self._model.merges))
-        return Encoder(merges, self.splitter.table, scratch_bytes())
+        byte_ids, merges = self._model.byte_ids, np.ascontiguousarray(self._model.merges)
+        rules = matcher_of(byte_ids, merges) or MergeList(byte_ids, merges)
+        return Encoder(rules, self.splitter.table, scratch_bytes())
 
     def encode_spans(
         self, data: bytes | NDArray[np.uint8], spans: NDArray[np.int64]

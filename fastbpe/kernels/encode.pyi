@@ -2,13 +2,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastbpe.kernels.idlist import IdBuffer
+from fastbpe.kernels.match import Matcher
 from fastbpe.kernels.mergetable import MergeList
 from fastbpe.kernels.special import Bytes
 from fastbpe.kernels.split import SplitTable
 
 class Encoder:
     def __init__(
-        self, merges: MergeList, table: SplitTable | None = None, scratch_bytes: int = ..., small_max: int = ...
+        self,
+        rules: Matcher | MergeList,
+        table: SplitTable | None = None,
+        scratch_bytes: int = ...,
+        small_max: int = ...,
     ) -> None: ...
     @property
     def n_bytes(self) -> int: ...

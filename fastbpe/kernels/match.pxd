@@ -45,6 +45,8 @@ cdef struct MatchTable:
     TrieSlot* slots         # a double-array trie: the child of a node by byte c is slots[base + c], if its byte is c
     uint32_t root           # base of the root
     PairMap pairs           # left << 32 | right -> row
+    uint64_t* sieve         # bits; one that is not set says that no pair with that hash is in pairs
+    int sieve_bits
     int64_t n_rows
     int64_t n_slots
 

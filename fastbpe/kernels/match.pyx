@@ -19,6 +19,7 @@ cdef enum:
     MAX_SLOTS = 1 << 23
     DEAD_KEPT = 1 << 14  # words of dead places that a scratch keeps
     PATIENCE = 256       # slots that a search for a base goes back to
+    NEAR = 32            # slots near a node that are tried for its children
 
 
 cdef class Matcher:
@@ -28,6 +29,7 @@ cdef class Matcher:
         free(self.table.rows)
         free(self.table.ids)
         free(self.table.slots)
+        free(self.table.sieve)
         pairmap_free(&self.table.pairs)
 
     def encode(self, const uint8_t[::1] chunk not None):
@@ -108,13 +110,22 @@ def matcher_of(const uint32_t[::1] byte_ids not None, const int64_t[:, ::1] merg
 
 cdef int _fill_rows(MatchTable* table, const int64_t* halves, const int64_t* starts) except -1 nogil:
     cdef int64_t row
+    cdef uint64_t bit
     pairmap_init(&table.pairs, table.n_rows)
+    table.sieve_bits = 12
+    while <int64_t>1 << table.sieve_bits < 8 * table.n_rows:
+        table.sieve_bits += 1
+    table.sieve = <uint64_t*>calloc(<size_t>1 << (table.sieve_bits - 6), sizeof(uint64_t))
+    if table.sieve == NULL:
+        raise MemoryError
     for row in range(table.n_rows):
         table.rows[row] = TokenRow(ROW_NONE, ROW_NONE, ROW_NONE, <uint32_t>(starts[row + 1] - starts[row]))
         if row >= 256:
             table.rows[row].left = <uint32_t>halves[2 * (row - 256)]
             table.rows[row].right = <uint32_t>halves[2 * (row - 256) + 1]
             pairmap_insert(&table.pairs, <uint64_t>table.rows[row].left << 32 | table.rows[row].right, row)
+            bit = _sieve_bit(table, <uint64_t>table.rows[row].left << 32 | table.rows[row].right)
+            table.sieve[bit >> 6] |= <uint64_t>1 << (bit & 63)
     return 0
 
 
@@ -127,6 +138,16 @@ cdef bint _all_proper(const MatchTable* table) noexcept nogil:
     return True
 
 
+cdef inline uint64_t _sieve_bit(const MatchTable* table, uint64_t key) noexcept nogil:
+    return (key * <uint64_t>0xD6E8FEB86659FD93) >> (64 - table.sieve_bits)
+
+
+cdef inline bint _maybe(const MatchTable* table, uint64_t key) noexcept nogil:
+    """False for most pairs that never merge, which most pairs do not."""
+    cdef uint64_t bit = _sieve_bit(table, key)
+    return table.sieve[bit >> 6] >> (bit & 63) & 1
+
+
 cdef bint pair_stands(const MatchTable* table, uint32_t left, uint32_t right, uint32_t limit) noexcept nogil:
     """Whether no merge below `limit` crosses from one token into the other.
 
@@ -134,10 +155,13 @@ cdef bint pair_stands(const MatchTable* table, uint32_t left, uint32_t right, ui
     would merge if its own merge comes before the ones that took its pieces away. Among equals the left one is first.
     """
     cdef uint32_t left_limit = limit, right_limit = limit, crossing
+    cdef uint64_t key
     while True:
-        crossing = <uint32_t>pairmap_get(&table.pairs, <uint64_t>left << 32 | right, ROW_NONE)
-        if crossing < left_limit and crossing <= right_limit:
-            return False
+        key = <uint64_t>left << 32 | right
+        if _maybe(table, key):
+            crossing = <uint32_t>pairmap_get(&table.pairs, key, ROW_NONE)
+            if crossing < left_limit and crossing <= right_limit:
+                return False
         if left > right:
             if left < 256:
                 return True
@@ -158,8 +182,10 @@ cdef inline bint _stands(const MatchTable* table, uint64_t* memo, uint32_t left,
     return entry[0] >> 63
 
 
-cdef inline uint32_t _longest(const MatchTable* table, const uint8_t* text, int64_t n) noexcept nogil:
-    """The longest token that text[:n] begins with, n > 0."""
+cdef inline uint32_t _longest(
+    const MatchTable* table, const uint8_t* text, int64_t n, int64_t* length
+) noexcept nogil:
+    """The longest token that text[:n] begins with, n > 0, and its length."""
     cdef uint32_t row = ROW_NONE, base = table.root
     cdef TrieSlot slot
     cdef int64_t i = 0
@@ -169,6 +195,7 @@ cdef inline uint32_t _longest(const MatchTable* table, const uint8_t* text, int6
             return row
         if slot.row != ROW_NONE:
             row = slot.row
+            length[0] = i + 1
         base = slot.next >> SLOT_SHIFT
         i += 1
         if base == 0 or i == n:
@@ -179,11 +206,11 @@ cdef int64_t match_chunk(
     const MatchTable* table, MatchScratch* scratch, const uint8_t* text, int64_t n, uint32_t* out
 ) except -1 nogil:
     """Writes the ids of text[:n], n > 0, and returns how many; `out` has room for n."""
-    cdef int64_t at = 0, end, count = 0, i
-    cdef uint32_t row = _longest(table, text, n)
+    cdef int64_t at = 0, end, count = 0, i, length = 0
+    cdef uint32_t row = _longest(table, text, n, &length)
     cdef uint64_t few[4]
     cdef uint64_t* dead = few
-    if table.rows[row].length == n:
+    if length == n:
         out[0] = table.ids[row]  # a token by itself is what it merges to
         return 1
     if n < 256:
@@ -192,7 +219,7 @@ cdef int64_t match_chunk(
         _dead_places(scratch, n)
         dead = scratch.dead
     while True:
-        end = at + table.rows[row].length
+        end = at + length
         if not dead[end >> 6] >> (end & 63) & 1 and (
             count == 0 or _stands(table, scratch.memo, out[count - 1], row)
         ):
@@ -201,7 +228,7 @@ cdef int64_t match_chunk(
             at = end
             if at == n:
                 break
-            row = _longest(table, text + at, n - at)
+            row = _longest(table, text + at, n - at, &length)
             continue
         row = table.rows[row].shorter
         while row == ROW_NONE:
@@ -210,6 +237,7 @@ cdef int64_t match_chunk(
             row = out[count]
             at -= table.rows[row].length
             row = table.rows[row].shorter
+        length = table.rows[row].length
     for i in range(count):
         out[i] = table.ids[out[i]]
     if n >= 256:
@@ -265,6 +293,7 @@ cdef struct Node:
     int32_t child           # first child, 0: none
     int32_t sibling         # next child of the same parent, in the order of bytes; 0: none
     uint32_t base
+    uint32_t slot           # where its parent put it
     uint8_t byte
 
 
@@ -278,43 +307,37 @@ cdef struct Layout:
 
 cdef bint _build_trie(MatchTable* table, const uint8_t* data, const int64_t* starts) except -1 nogil:
     """False when two tokens have the same bytes, or when there are too many slots."""
-    cdef int64_t row, i, n_nodes = 1, capacity = 1 + starts[table.n_rows]
-    cdef Node* nodes
+    cdef int64_t row, i, n_nodes = 257, capacity = 257 + starts[table.n_rows]
     cdef Layout layout = Layout(NULL, NULL, 0, 1, 1)
     cdef int32_t node
-    cdef uint32_t shorter
     cdef bint fits = True
-    if capacity >= <int64_t>1 << 31:
-        return False
-    nodes = <Node*>malloc(capacity * sizeof(Node))
+    cdef Node* nodes = <Node*>malloc(capacity * sizeof(Node)) if capacity < <int64_t>1 << 31 else NULL
     if nodes == NULL:
         raise MemoryError
-    nodes[0] = Node(ROW_NONE, 0, 0, 0, 0)
-    for row in range(table.n_rows):
-        node = 0
-        for i in range(starts[row], starts[row + 1]):
+    # Node 0 is the root, 1 + byte its child: the bytes are tokens all.
+    for i in range(257):
+        nodes[i] = Node(ROW_NONE, 1 if i == 0 else 0, <int32_t>i + 1 if 0 < i < 256 else 0, 0, 0, <uint8_t>(i - 1))
+    for row in range(256):
+        nodes[1 + data[row]].row = <uint32_t>row
+    for row in range(256, table.n_rows):
+        node = 1 + data[starts[row]]
+        for i in range(starts[row] + 1, starts[row + 1]):
             node = _child(nodes, &n_nodes, node, data[i])
         if nodes[node].row != ROW_NONE:
             fits = False
             break
         nodes[node].row = <uint32_t>row
+    try:
+        fits = fits and _lay_out(nodes, n_nodes, &layout)
+    finally:
+        free(layout.taken)
+        table.slots = layout.slots
+        table.n_slots = layout.n
+        table.root = nodes[0].base
+        free(nodes)
     if fits:
         for row in range(256, table.n_rows):
-            node = 0
-            shorter = ROW_NONE
-            for i in range(starts[row], starts[row + 1]):
-                if nodes[node].row != ROW_NONE:
-                    shorter = nodes[node].row
-                node = _child(nodes, &n_nodes, node, data[i])
-            table.rows[row].shorter = shorter
-        try:
-            fits = _lay_out(nodes, n_nodes, &layout)
-        finally:
-            free(layout.taken)
-            table.slots = layout.slots
-            table.n_slots = layout.n
-    table.root = nodes[0].base
-    free(nodes)
+            table.rows[row].shorter = _longest(table, data + starts[row], table.rows[row].length - 1, &i)
     return fits
 
 
@@ -328,72 +351,78 @@ cdef int32_t _child(Node* nodes, int64_t* n_nodes, int32_t node, uint8_t byte) n
         return link[0]
     made = <int32_t>n_nodes[0]
     n_nodes[0] += 1
-    nodes[made] = Node(ROW_NONE, 0, link[0], 0, byte)
+    nodes[made] = Node(ROW_NONE, 0, link[0], 0, 0, byte)
     link[0] = made
     return made
 
 
 cdef bint _lay_out(Node* nodes, int64_t n_nodes, Layout* layout) except -1 nogil:
-    """Nodes come breadth first, so that those near the root, which are used most, lie together."""
-    cdef int32_t* queue = <int32_t*>malloc(n_nodes * sizeof(int32_t))
-    cdef int64_t head = 0, tail = 1
-    cdef int32_t child
+    """Children go near their parent where they can, depth first: the rest of a long token is in a line or two."""
+    cdef int32_t* stack = <int32_t*>malloc(n_nodes * sizeof(int32_t))
+    cdef int64_t depth = 1
+    cdef int32_t node, child
     cdef uint32_t base
-    if queue == NULL:
+    if stack == NULL:
         raise MemoryError
-    queue[0] = 0
+    stack[0] = 0
     try:
-        while head < tail:
-            base = 0
-            if nodes[queue[head]].child:
-                base = _free_base(nodes, nodes[queue[head]].child, layout)
-                if base == 0:
-                    return False
-            nodes[queue[head]].base = base
-            child = nodes[queue[head]].child
+        while depth:
+            depth -= 1
+            node = stack[depth]
+            if nodes[node].child == 0:
+                continue
+            base = _free_base(nodes, node, layout)
+            if base == 0:
+                return False
+            nodes[node].base = base
+            if node:
+                layout.slots[nodes[node].slot].next |= base << SLOT_SHIFT
+            child = nodes[node].child
             while child:
-                layout.slots[base + nodes[child].byte].row = nodes[child].row
-                layout.slots[base + nodes[child].byte].next = SLOT_USED | nodes[child].byte
-                queue[tail] = child
-                tail += 1
-                child = nodes[child].sibling
-            # Its own slot is known since its parent was laid out; the base is filled in below.
-            head += 1
-        for head in range(tail):
-            base = nodes[queue[head]].base
-            child = nodes[queue[head]].child
-            while child:
-                layout.slots[base + nodes[child].byte].next |= nodes[child].base << SLOT_SHIFT
+                nodes[child].slot = base + nodes[child].byte
+                layout.slots[nodes[child].slot] = TrieSlot(nodes[child].row, SLOT_USED | nodes[child].byte)
+                stack[depth] = child
+                depth += 1
                 child = nodes[child].sibling
     finally:
-        free(queue)
+        free(stack)
     return True
 
 
-cdef uint32_t _free_base(const Node* nodes, int32_t first, Layout* layout) except? 0 nogil:
-    """A base that no node has, with free slots for all of the children; 0: there are too many."""
+cdef inline bint _fits(const Node* nodes, int32_t first, const Layout* layout, int64_t at) noexcept nogil:
+    """Whether all children find free slots when the first has the one at `at`, under a base that no node has."""
+    cdef int64_t base = at - nodes[first].byte
+    cdef int32_t child = nodes[first].sibling
+    if layout.slots[at].next or base <= 0 or layout.taken[base]:
+        return False
+    while child and layout.slots[base + nodes[child].byte].next == 0:
+        child = nodes[child].sibling
+    return child == 0
+
+
+cdef uint32_t _free_base(const Node* nodes, int32_t node, Layout* layout) except? 0 nogil:
+    """A base that no node has, with free slots for all of the node's children; 0: there are too many."""
+    cdef int32_t first = nodes[node].child
     # Only children go into the gaps that families leave. What was passed over too long is not looked at again.
     cdef int64_t* begin = &layout.family_from if nodes[first].sibling else &layout.single_from
-    cdef int64_t at = begin[0]
-    cdef int64_t base
-    cdef int32_t child
-    while True:
-        if at + 512 > layout.n:
-            _more_slots(layout)
-        if layout.slots[at].next == 0:
-            base = at - nodes[first].byte
-            if base > 0 and not layout.taken[base]:
-                child = nodes[first].sibling
-                while child and layout.slots[base + nodes[child].byte].next == 0:
-                    child = nodes[child].sibling
-                if child == 0:
-                    break
+    cdef int64_t at = nodes[node].slot & ~<int64_t>7
+    cdef int64_t near = at + NEAR
+    if near + 512 > layout.n:
+        _more_slots(layout)
+    while at < near and not _fits(nodes, first, layout, at):
         at += 1
-    if base + 256 >= MAX_SLOTS:
+    if at == near:
+        at = begin[0]
+        while not _fits(nodes, first, layout, at):
+            at += 1
+            if at + 512 > layout.n:
+                _more_slots(layout)
+        begin[0] = max(begin[0], at - PATIENCE)
+    at -= nodes[first].byte
+    if at + 256 >= MAX_SLOTS:
         return 0
-    layout.taken[base] = 1
-    begin[0] = max(begin[0], at - PATIENCE)
-    return <uint32_t>base
+    layout.taken[at] = 1
+    return <uint32_t>at
 
 
 cdef int _more_slots(Layout* layout) except -1 nogil:
