@@ -26,6 +26,8 @@ from fastbpe.pattern.named import NAMED
 
 FORMAT = "fastbpe chunk counts"
 VERSION = 1
+Pattern = str | tuple[str, ...] | None
+
 _LIMIT = 2**63 - 1
 _ROWS = 65_536
 _UNREADABLE = (
@@ -78,8 +80,8 @@ class ChunkCounts:
     """n + 1 offsets into data."""
     counts: npt.NDArray[np.int64]
     """n counts."""
-    pattern: str | None = None
-    """The text of the split pattern; None when each document was one chunk."""
+    pattern: Pattern = None
+    """The text of the split pattern, or of several in a row; None when each document was one chunk."""
     special_tokens: tuple[str, ...] = ()
     """The special tokens that were cut out of the text."""
     unmatched: str = "refuse"
@@ -109,7 +111,7 @@ class ChunkCounts:
     def from_dict(
         cls,
         counts: Mapping[bytes, int],
-        pattern: str | None = "none",
+        pattern: Pattern = "none",
         special_tokens: Sequence[str] = (),
         unmatched: str = "refuse",
     ) -> ChunkCounts:
@@ -122,7 +124,7 @@ class ChunkCounts:
         starts = np.zeros(len(counts) + 1, np.int64)
         np.cumsum([len(chunk) for chunk in counts], out=starts[1:])
         data = np.frombuffer(b"".join(counts), np.uint8)
-        text = NAMED.get(pattern, pattern) if pattern is not None else None
+        text = NAMED.get(pattern, pattern) if isinstance(pattern, str) else pattern
         return cls(data, starts, np.array(list(counts.values()), np.int64), text, tuple(special_tokens), unmatched)
 
     def __len__(self) -> int:
@@ -230,7 +232,7 @@ class ChunkCounts:
                 data,
                 starts,
                 counts,
-                header["pattern"],
+                tuple(header["pattern"]) if isinstance(header["pattern"], list) else header["pattern"],
                 tuple(header["special_tokens"]),
                 header["unmatched"],
                 CorpusTotals(**header["corpus"]),
@@ -240,7 +242,7 @@ class ChunkCounts:
         except _UNREADABLE as error:
             raise FormatError(f"{os.fspath(path)}: not a file of chunk counts ({error})") from error
 
-    def _rules(self) -> tuple[str | None, str, tuple[str, ...]]:
+    def _rules(self) -> tuple[Pattern, str, tuple[str, ...]]:
         return self.pattern, self.unmatched, self.special_tokens
 
     @staticmethod
@@ -257,7 +259,8 @@ def _check_header(path: str | os.PathLike[str], header: object) -> None:
             f"{os.fspath(path)}: chunk counts of format version {header.get('version')}; this program reads {VERSION}"
         )
     pattern, tokens = header["pattern"], header["special_tokens"]
-    if not (pattern is None or isinstance(pattern, str)) or not all(isinstance(token, str) for token in tokens):
+    texts = [*(pattern if isinstance(pattern, list) else [pattern or ""]), *tokens]
+    if not all(isinstance(text, str) for text in texts):
         raise FormatError(f"{os.fspath(path)}: the pattern or a special token is not a text")
 
 

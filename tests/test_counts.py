@@ -155,6 +155,13 @@ def test_a_saved_file_comes_back_and_equal_counts_give_equal_bytes(tmp_path: Pat
         assert archive["counts"].tolist() == [5, 5_000_000_000]
 
 
+def test_patterns_in_a_row_are_kept(tmp_path: Path) -> None:
+    counts = ChunkCounts.from_dict({b"ab": 5}, pattern=("a+", "b+"))
+    counts.save(tmp_path / "a.npz")
+    assert ChunkCounts.load(tmp_path / "a.npz") == counts
+    assert ChunkCounts.load(tmp_path / "a.npz").pattern == ("a+", "b+")
+
+
 def test_arrays_mapped_from_files_serve_as_well(tmp_path: Path) -> None:
     rows = arrays(*[(b"%d" % i, 1 + i) for i in range(200_000)])
     for name, array in zip("abc", rows, strict=True):

@@ -17,7 +17,7 @@ from fastbpe.text import utf8
 
 def count_chunks(
     source: Source | Corpus,
-    pattern: str | None = "cl100k",
+    pattern: str | Sequence[str] | None = "cl100k",
     special_tokens: Sequence[str] = (),
     unmatched: str = "refuse",
     errors: str = "keep",
@@ -27,13 +27,13 @@ def count_chunks(
 ) -> ChunkCounts:
     """Counts the distinct chunks of a source, rows in order of first appearance.
 
-    source: an iterable of str or bytes (each a document), fastbpe.files(...), or a pathlib.Path. pattern: a name or the
-    text of a pattern. special_tokens are cut out before the text is split. errors: what to do with bytes that are not
-    UTF-8: keep them (each is one unit), "strict" raises DataError, "replace" puts U+FFFD in their place; the result's
-    `corpus` says how many there were and where the first. threads: None takes the CPUs of this process; the result is
-    the same with any number. memory: bounds the process while it counts, as bytes or a text like "4GB" (None: three
-    quarters of what there is); chunks that do not fit go to temporary files, and the result is mapped from files then,
-    the same rows. An empty source gives empty counts.
+    source: an iterable of str or bytes (each a document), fastbpe.files(...), or a pathlib.Path. An empty one gives
+    empty counts. pattern: a name, the text of a pattern, or several in a row. special_tokens: cut out before the text
+    is split. errors: what to do with bytes that are not UTF-8: keep them (each is one unit), "strict" raises DataError,
+    "replace" puts U+FFFD in their place; the result's `corpus` says how many there were and where the first. memory:
+    bounds the process while it counts, in bytes or as a text like "4GB" (None: three quarters of what there is); what
+    does not fit goes to temporary files, from which the result is mapped then. threads: None takes the CPUs of this
+    process. The rows are the same with any memory and any number of threads.
 
     Raises ParameterError for what cannot be asked for, PatternError, DataError with the file and offset, MemoryError.
     """
