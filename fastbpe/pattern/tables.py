@@ -1,18 +1,20 @@
 """What kernels are given of an automaton: its transitions, and where chunks are sure to end."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from .automaton import Automaton
 from .program import DEAD, Mask, sure_states
 
+KernelTables = tuple[
+    NDArray[np.uint32], NDArray[np.uint8], NDArray[np.uint16], NDArray[np.uint8], int, int, NDArray[np.uint8]
+]
+
 BOUNDARY = 0x80000000
 ACCEPT = 0x40000000
 
 
-def kernel_tables(automaton: Automaton) -> tuple[Any, ...]:
+def kernel_tables(automaton: Automaton) -> KernelTables:
     """The arguments of kernels.split.SplitTable: state 0 becomes dead, every other number one more."""
     following, accept, fresh = _with_stretches(automaton)
     stride = automaton.n_classes + 1
@@ -20,8 +22,8 @@ def kernel_tables(automaton: Automaton) -> tuple[Any, ...]:
     rows |= np.where(fresh, np.uint32(BOUNDARY), np.uint32(0))
     rows |= np.where(accept, np.uint32(ACCEPT), np.uint32(0))
     transitions = np.concatenate([np.zeros((1, stride), np.uint32), rows])
-    classes = automaton.ascii, automaton.pages, automaton.leaves
-    return transitions, *classes, automaton.invalid_class, stride - 1, certain_cuts(automaton)
+    ascii, pages, leaves = automaton.ascii, automaton.pages, automaton.leaves
+    return transitions, ascii, pages, leaves, automaton.invalid_class, stride - 1, certain_cuts(automaton)
 
 
 def _with_stretches(automaton: Automaton) -> tuple[NDArray[np.int32], Mask, Mask]:
