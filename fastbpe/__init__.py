@@ -21,6 +21,7 @@ _HOMES = {
     "count_chunks": "pipeline.count",
     "encode_dataset": "pipeline.encode",
     "extend": "pipeline.extend",
+    "documents": "corpus.sources",
     "files": "corpus.sources",
     "load": "formats",
     "train": "pipeline.train",

@@ -1,3 +1,4 @@
+from fastbpe.corpus.sources import documents as documents
 from fastbpe.corpus.sources import files as files
 from fastbpe.counts import ChunkCounts as ChunkCounts
 from fastbpe.errors import DataError as DataError

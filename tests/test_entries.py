@@ -4,13 +4,19 @@ import pytest
 
 from fastbpe.corpus.blocks import Address
 from fastbpe.corpus.readers import ReaderOptions
-from fastbpe.corpus.sources import SourceReport
+from fastbpe.corpus.report import Damaged, SourceReport
 from fastbpe.pipeline.entries import address_entry, reader_entry, reader_options, source_entry
 
 
 @pytest.mark.parametrize(
     "options",
-    [ReaderOptions(), ReaderOptions(lines=True), ReaderOptions("。".encode()), ReaderOptions(b"\xff\n")],
+    [
+        ReaderOptions(),
+        ReaderOptions(lines=True),
+        ReaderOptions("。".encode()),
+        ReaderOptions(b"\xff\n"),
+        ReaderOptions(text_field="a.b", where=(("l", "x"),), members="*.py"),
+    ],
 )
 def test_reader_options_come_back(options):
     assert reader_options(json.loads(json.dumps(reader_entry(options, "keep")))) == options
@@ -33,3 +39,9 @@ def test_skipped():
     assert entry["skipped"] == {"a link": 1, "hidden": 2}
     assert entry["skipped_examples"] == [["b/.x", "hidden"], ["b/c/.y", "hidden"], ["b/link", "a link"]]
     assert "documents_per_file" not in entry
+    report.reject("/a/b/c.jsonl, line 3", "not valid JSON")
+    report.damage(Damaged("/a/b/d.gz: is cut short"), "/a/b/d.gz")
+    entry = source_entry(report)
+    assert entry["rejected"] == 1
+    assert entry["skipped_examples"][-1] == ["b/c.jsonl, line 3", "not valid JSON"]
+    assert entry["damaged"] == [["b/d.gz", "is cut short"]]

@@ -117,7 +117,14 @@ def test_manifest_tells_of_the_sources(tmp_path):
     (data / "sub/b.txt").write_bytes(b"three")
     (data / "sub/.c.txt").write_bytes(b"hidden")
     manifest = encode_dataset(TOKENIZER, files(data, separator="|"), tmp_path / "out")
-    assert manifest.reader == {"separator": "|", "lines": False, "errors": "keep"}
+    assert manifest.reader == {
+        "separator": "|",
+        "lines": False,
+        "text_field": None,
+        "where": {},
+        "members": None,
+        "errors": "keep",
+    }
     assert manifest.sources == [
         {
             "name": "data",
@@ -126,6 +133,9 @@ def test_manifest_tells_of_the_sources(tmp_path):
             "bytes": 11,
             "skipped": {"hidden": 1},
             "skipped_examples": [["data/sub/.c.txt", "hidden"]],
+            "rejected": 0,
+            "damaged": [],
+            "boms": 0,
             "documents_per_file": [3, 1],
         }
     ]
@@ -191,8 +201,9 @@ def test_an_existing_directory_is_refused(tmp_path):
 def test_a_failed_source_leaves_nothing(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"text")
     (tmp_path / "b.txt").write_bytes("text".encode("utf-16"))
+    source = files(tmp_path / "a.txt", tmp_path / "b.txt", on_error="stop")
     with pytest.raises(DataError, match="UTF-16"):
-        encode_dataset(TOKENIZER, files(tmp_path / "a.txt", tmp_path / "b.txt"), tmp_path / "out", shard_tokens=100)
+        encode_dataset(TOKENIZER, source, tmp_path / "out", shard_tokens=100)
     with pytest.raises(DataError, match="no such file"):
         encode_dataset(TOKENIZER, files(tmp_path / "missing"), tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -23,7 +23,7 @@ class ShortReads:
 def collect(pieces):
     """Documents and the offset in the file of each one's first byte; the offsets of later parts are checked."""
     documents, offsets, current, begun = [], [], b"", None
-    for data, ends, starts in pieces:
+    for data, ends, starts, *_ in pieces:
         assert ends.dtype == np.int64 and starts.dtype == np.int64
         ends, starts, at = ends.tolist(), starts.tolist(), 0
         assert len(starts) in (len(ends), len(ends) + 1)

@@ -9,7 +9,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from fastbpe.corpus.sniff import HEAD_BYTES, advice, not_text
+from fastbpe.corpus.sniff import HEAD_BYTES, advice, inner_name, kind_by_content, kind_of, not_text
 
 
 def zipped() -> bytes:
@@ -38,13 +38,7 @@ def npy() -> bytes:
         ("a".encode("utf-16"), "UTF-16 text"),
         (codecs.BOM_UTF16_BE + b"\0a", "UTF-16 text"),
         ("a".encode("utf-32"), "UTF-32 text"),
-        (gzip.compress(b"a"), "a gzip archive"),
-        (bz2.compress(b"a"), "a bzip2 archive"),
-        (lzma.compress(b"a"), "an xz archive"),
-        (b"\x28\xb5\x2f\xfd\x04", "a zstd archive"),
-        (b"\x50\x2a\x4d\x18\x04\0\0\0skip", "a zstd archive"),
         (zipped(), "a zip archive"),
-        (tarred(), "a tar archive"),
         (npy(), "a NumPy array"),
     ],
 )
@@ -56,3 +50,53 @@ def test_known(data, what):
 @pytest.mark.parametrize("data", [b"", b"BZh", b"BZhaha, text", b"PK", b"\xef\xbb\xbftext", b"\xff\xff", b"\0a"])
 def test_text(data):
     assert not_text(data) is None
+    assert kind_by_content(data) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (gzip.compress(b"a"), "gzip"),
+        (bz2.compress(b"a"), "bzip2"),
+        (bz2.compress(b""), "bzip2"),
+        (lzma.compress(b"a"), "xz"),
+        (b"\x28\xb5\x2f\xfd\x04", "zstd"),
+        (b"\x50\x2a\x4d\x18\x04\0\0\0skip", "zstd"),
+        (tarred(), "tar"),
+        (b"PAR1", "parquet"),
+        (b"ARROW1", "arrow file"),
+        (b"\xff\xff\xff\xff\x10", "arrow stream"),
+    ],
+)
+def test_kinds_by_content(data, kind):
+    assert kind_by_content(data[:HEAD_BYTES]) == kind
+    assert kind_of(lambda n: data[:n], "a.jsonl", True, False) == kind
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "fields", "plain", "kind"),
+    [
+        (b"x", "a.JSONL", False, False, "jsonl"),
+        (b"x", "a.jsonl", False, True, "text"),
+        (b"x", "a.csv", False, False, "csv"),
+        (b"x", "a.tsv", False, False, "tsv"),
+        (b"", "a.gz", False, True, "gzip"),
+        (b"", "a.tar", False, False, "tar"),
+        (b"x", "a.py", False, False, "text"),
+        (b'{"a":', "a.txt", True, False, "jsonl"),
+        (b"x", "a.txt", True, False, "text"),
+        (b'{"a": 1}\n{"a": 2}\n', "a.json", False, False, "jsonl"),
+        (b'{"a": 1}\n', "package.json", False, False, "jsonl"),
+        (b'{\n "a": 1}\n', "package.json", False, False, "text"),
+        (b"[1]", "a.json", False, False, "text"),
+        (b"[1]", "a.json", True, False, "jsonl"),
+    ],
+)
+def test_kinds_by_name(data, name, fields, plain, kind):
+    assert kind_of(lambda n: data[:n], name, fields, plain) == kind
+
+
+def test_names_inside():
+    assert inner_name("d/a.jsonl.GZ") == "d/a.jsonl"
+    assert inner_name("a.tgz") == "a.tar"
+    assert inner_name("a.txt") == "a.txt"

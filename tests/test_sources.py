@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastbpe.corpus.sources import Corpus, files, read_blocks
+from fastbpe.corpus.sources import Corpus, documents, files, read_blocks
 from fastbpe.errors import DataError, ParameterError
 from fastbpe.text import to_bytes
 
@@ -109,7 +109,7 @@ def test_refused_sources(tmp_path):
     for source in ([str(path)], [path, str(path)], (str(path),)):
         with pytest.raises(ParameterError, match=r"names an existing file; give fastbpe\.files"):
             Corpus(source)
-    for source in (3, None, {"train": ["a"]}):
+    for source in (3, None, {"train": ["a"]}, {}):
         with pytest.raises(ParameterError, match="no source"):
             Corpus(source)
     with pytest.raises(ParameterError, match="document 1: a text must be str or bytes, not int"):
@@ -127,6 +127,11 @@ def test_refused_sources(tmp_path):
         lambda: files("-", "-"),
         lambda: files("a", separator=""),
         lambda: files("a", separator="x", lines=True),
+        lambda: files("a", text_field="a..b"),
+        lambda: files("a", text_field="b", lines=True),
+        lambda: files("a", where={"b": 3}),
+        lambda: files("a", on_error="ignore"),
+        lambda: documents([], text_field=""),
         lambda: Corpus(["a"]).blocks(0),
     ],
 )
@@ -135,15 +140,18 @@ def test_refused_parameters(call):
         call()
 
 
-def test_what_is_no_text_is_refused(tmp_path):
+def test_what_is_no_text_is_skipped(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes("text".encode("utf-16"))
-    with pytest.raises(DataError, match=r"a\.txt: is UTF-16 text, not plain UTF-8 text; convert"):
-        list(read_blocks(path))
+    corpus = Corpus(tmp_path)
+    assert documents_of(corpus.blocks()) == []
+    assert (corpus.rejected, corpus.reports[0].skipped) == (1, {"UTF-16 text": 1})
+    assert corpus.reports[0].skipped_examples == [(str(path), "UTF-16 text")]
+    with pytest.raises(DataError, match=r"a\.txt: UTF-16 text; convert"):
+        list(read_blocks(files(path, on_error="stop")))
     rows = tmp_path / "a.jsonl"
     rows.write_bytes(b'{"text": "a"}\n')
-    with pytest.raises(DataError, match="lines=True"):
-        list(read_blocks(rows))
+    assert documents_of(read_blocks(rows)) == [b"a"]
     assert documents_of(read_blocks(files(rows, lines=True))) == [b'{"text": "a"}\n']
 
 

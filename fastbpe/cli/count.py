@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from fastbpe.cli import options
-from fastbpe.cli.source import text_source
+from fastbpe.cli.source import text_source, told
 from fastbpe.errors import ParameterError
 
 
@@ -18,25 +18,26 @@ def count(
     pattern: options.Pattern = "cl100k",
     unmatched: options.Unmatched = "refuse",
     special: options.Special = (),
-    separator: options.Separator = None,
-    lines: options.Lines = False,
+    reading: options.Reading = options.READING,
     errors: options.Errors = "keep",
     memory: options.Memory = None,
     threads: options.Threads = None,
     progress: options.ProgressStyle = "auto",
     json: options.Json = False,
-) -> None:
+) -> int:
     """Count the distinct chunks of text; fastbpe train takes the file, or several, in place of text."""
+    from fastbpe.corpus.sources import Corpus
     from fastbpe.pipeline.count import count_chunks
+    from fastbpe.pipeline.entries import source_entries
     from fastbpe.pipeline.progress import progress_on
 
     if output.suffix != ".npz":
         raise ParameterError(f"{output}: name the file .npz, by which fastbpe train knows chunk counts")
     options.check_output(output)
-    source = text_source(inputs, separator, lines)
+    corpus_read = Corpus(text_source(inputs, reading))
     with progress_on(style=progress) as display:
         counts = count_chunks(
-            source,
+            corpus_read,
             pattern=pattern,
             special_tokens=special,
             unmatched=unmatched,
@@ -47,6 +48,8 @@ def count(
         )
     counts.save(output)
     corpus = counts.corpus
+    sources = source_entries(corpus_read)
+    code = told(sources)
     if corpus.invalid_bytes:
         print(f"fastbpe: {options.told_invalid(corpus.invalid_bytes, corpus.first_invalid)}", file=sys.stderr)
     facts = {
@@ -56,6 +59,7 @@ def count(
         "chunks": counts.total,
         "distinct_chunks": len(counts),
         "invalid_bytes": corpus.invalid_bytes,
+        "sources": sources,
     }
     if json:
         print(json_module.dumps(facts))
@@ -64,3 +68,4 @@ def count(
             f"{output}: {len(counts):,} distinct chunks, {counts.total:,} in all, "
             f"of {corpus.documents:,} documents ({corpus.n_bytes:,} bytes)"
         )
+    return code

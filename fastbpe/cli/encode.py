@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from fastbpe.cli import options
-from fastbpe.cli.source import text_source
+from fastbpe.cli.source import text_source, told
 
 if TYPE_CHECKING:
     from fastbpe.shards.manifest import Manifest
@@ -29,19 +29,18 @@ def encode(
     shard_tokens: Annotated[int, Parameter(help="Tokens in each shard but the last.")] = 100_000_000,
     val_shards: Annotated[int, Parameter(help="How many of the first shards are for validation.")] = 0,
     resume: Annotated[bool, Parameter(help="Go on where an interrupted run ended.", show_default=False)] = False,
-    separator: options.Separator = None,
-    lines: options.Lines = False,
+    reading: options.Reading = options.READING,
     errors: options.Errors = "keep",
     threads: options.Threads = None,
     progress: options.ProgressStyle = "auto",
     json: options.Json = False,
-) -> None:
+) -> int:
     """Encode text to .npy token shards with a manifest; each document's end is kept in index/."""
     from fastbpe.formats import load
     from fastbpe.pipeline.encode import encode_dataset
     from fastbpe.pipeline.progress import progress_on
 
-    source = text_source(inputs, separator, lines)
+    source = text_source(inputs, reading)
     loaded = load(tokenizer)
     with progress_on(style=progress) as display:
         manifest = encode_dataset(
@@ -62,9 +61,7 @@ def encode(
         )
     if eos is None:
         print("fastbpe: no --eos: only the index tells where documents end, the tokens do not", file=sys.stderr)
-    for source_read in manifest.sources:
-        for why, n in source_read["skipped"].items():
-            print(f"fastbpe: {source_read['name']}: {n:,} skipped: {why}", file=sys.stderr)
+    code = told(manifest.sources)
     for name, n in manifest.special_left_as_text.items():
         print(f"fastbpe: {name} occurs {n:,} times in the text and was left as text", file=sys.stderr)
     if manifest.invalid_bytes:
@@ -77,6 +74,7 @@ def encode(
             f"{output}: {facts['tokens']:,} tokens of {facts['documents']:,} documents ({facts['bytes']:,} bytes) "
             f"in {facts['shards']:,} shards of {facts['dtype']}"
         )
+    return code
 
 
 def result(manifest: "Manifest", output: Path) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Parameters that several commands share, and the checks that come before any work."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -19,7 +20,7 @@ Inputs = Annotated[
     str,
     Parameter(
         name="INPUT",
-        help="Text files, directories and globs; each file is a document. '-' reads standard input.",
+        help="Files, directories, globs and addresses of text, JSON Lines, Parquet, ...; '-' reads standard input.",
         allow_leading_hyphen=True,
         validator=_no_option,
     ),
@@ -43,6 +44,34 @@ Separator = Annotated[
     Parameter(help="Cut each file into documents at this string (\\n, \\t, \\0 are understood); it is dropped."),
 ]
 Lines = Annotated[bool, Parameter(help="Each line is a document and keeps its newline.", show_default=False)]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Reading:
+    """How inputs are read; the same options in every command that reads text."""
+
+    separator: Separator = None
+    lines: Lines = False
+    text_field: Annotated[
+        str | None,
+        Parameter(help="The field or column of records that is the document, a.b in nested ones; text or content."),
+    ] = None
+    where: Annotated[
+        tuple[str, ...],
+        Parameter(
+            help="Only records with this value of a field, as lang=Python; give one --where for each.",
+            show_default=False,
+            n_tokens=1,
+        ),
+    ] = ()
+    members: Annotated[str | None, Parameter(help="Only members of tar archives that match this glob.")] = None
+    on_error: Annotated[
+        Literal["report", "stop"], Parameter(help="Bad records: skip and tell of them, or stop at the first.")
+    ] = "report"
+
+
+READING = Reading()
 Errors = Annotated[
     Literal["keep", "strict", "replace"],
     Parameter(help="Bytes that are not UTF-8: keep them, stop there, or put U+FFFD in their place."),

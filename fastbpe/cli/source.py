@@ -1,23 +1,68 @@
 """From the command line's INPUT words to a source."""
 
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
 
-from fastbpe.cli.options import check_inputs, unescape
-from fastbpe.errors import ParameterError
+from fastbpe.cli.options import Reading, check_inputs, unescape
+from fastbpe.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from fastbpe.corpus.sources import Files
     from fastbpe.counts import ChunkCounts
 
 
-def text_source(inputs: tuple[str, ...], separator: str | None, lines: bool) -> "Files":
-    """The files, directories, globs and standard input that were named, in that order."""
+def text_source(inputs: tuple[str, ...], reading: Reading) -> "Files":
+    """The files, directories, globs, addresses and standard input that were named, in that order."""
     from fastbpe.corpus.sources import files
 
     check_inputs(inputs)
-    if separator is not None and lines:
+    if reading.separator is not None and reading.lines:
         raise ParameterError("--lines and --separator both say where documents end: choose one")
-    return files(*inputs, separator=unescape(separator), lines=lines)
+    return files(
+        *inputs,
+        separator=unescape(reading.separator),
+        lines=reading.lines,
+        text_field=reading.text_field,
+        where=conditions(reading.where),
+        members=reading.members,
+        on_error=reading.on_error,
+    )
+
+
+def conditions(where: tuple[str, ...]) -> dict[str, str]:
+    """`--where` words as fields and values."""
+    found: dict[str, str] = {}
+    for word in where:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise ParameterError(f"--where {word}: give a field and its value, as lang=Python")
+        if name in found:
+            raise ParameterError(f"--where {word}: {name} has a value already; a field can have one")
+        found[name] = value
+    return found
+
+
+def told(sources: list[dict[str, Any]]) -> int:
+    """Says in a closing line what was not read, and in one each what is damaged; the exit code of the command.
+
+    sources: what the manifest says of them. 3 when a file is not whole, or when nothing but bad records was there.
+    """
+    skipped: dict[str, int] = {}
+    for source in sources:
+        for why, n in source["skipped"].items():
+            skipped[why] = skipped.get(why, 0) + n
+    rejected = sum(source["rejected"] for source in sources)
+    if skipped:
+        reasons = ", ".join(f"{n:,} {why}" for why, n in sorted(skipped.items(), key=lambda item: (-item[1], item[0])))
+        what, why = next((example for source in sources for example in source["skipped_examples"]), ("", ""))
+        first = f"; the first: {what} ({why})" if what else ""
+        bad = f", {rejected:,} of them bad records" if rejected else ""
+        print(f"fastbpe: {sum(skipped.values()):,} skipped{bad}: {reasons}{first}", file=sys.stderr)
+    damaged = [entry for source in sources for entry in source["damaged"]]
+    for where, why in damaged:
+        print(f"fastbpe: {where}: {why}", file=sys.stderr)
+    nothing = rejected and not any(source["documents"] for source in sources)
+    return DataError.exit_code if damaged or nothing else 0
 
 
 def counts_source(inputs: tuple[str, ...]) -> "ChunkCounts | None":

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from fastbpe.cli import options
 from fastbpe.cli.source import counts_source, text_source
+from fastbpe.cli.source import told as told_of_sources
 from fastbpe.errors import MemoryBoundError, ParameterError
 
 if TYPE_CHECKING:
@@ -42,8 +43,7 @@ def train(
     tie_break: Annotated[
         Literal["lowest", "huggingface", "first"], Parameter(help="Which of equally frequent pairs comes first.")
     ] = "lowest",
-    separator: options.Separator = None,
-    lines: options.Lines = False,
+    reading: options.Reading = options.READING,
     errors: options.Errors = "keep",
     min_chunk_count: Annotated[int, Parameter(help="Leave out chunks that occur less often.")] = 1,
     memory: options.Memory = None,
@@ -53,9 +53,11 @@ def train(
     ] = None,
     progress: options.ProgressStyle = "auto",
     json: options.Json = False,
-) -> None:
+) -> int:
     """Learn a tokenizer from text (pattern cl100k unless given), or from the .npz files of fastbpe count."""
+    from fastbpe.corpus.sources import Corpus
     from fastbpe.counts import ChunkCounts
+    from fastbpe.pipeline.entries import source_entries
     from fastbpe.pipeline.progress import progress_on
     from fastbpe.pipeline.train import train as run
 
@@ -67,7 +69,7 @@ def train(
     counts = counts_source(inputs)
     given: dict[str, Any] = {}
     if counts is None:
-        source: Any = text_source(inputs, separator, lines)
+        source: Any = Corpus(text_source(inputs, reading))
         given = {"pattern": pattern or "cl100k", "special_tokens": special, "unmatched": unmatched, "errors": errors}
     else:
         source = counts
@@ -99,6 +101,7 @@ def train(
             error.counts.save(saved)
             raise MemoryBoundError(f"{error}; the counts are in {saved}, which fastbpe train takes") from None
         raise
+    code = 0 if counts is not None else told_of_sources(source_entries(source))
     told_of_invalid_bytes(display)
     results = []
     for size, path in targets.items():
@@ -108,6 +111,7 @@ def train(
     if log:
         write_log(tokenizer, parts, log)
     print(json_module.dumps(results if len(results) > 1 else results[0]) if json else "\n".join(map(told, results)))
+    return code
 
 
 def sizes(text: str) -> list[int]:

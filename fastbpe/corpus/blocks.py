@@ -18,15 +18,17 @@ Buffer = bytes | bytearray | memoryview
 class Address(NamedTuple):
     """Where a byte of the input stands: which source, which document in it (from 0), which byte offset.
 
-    The offset counts from the start of the file; for a source that is no file, from the start of the document.
+    For formats with lines or rows `noun` says so, and `document` is the number of the line or row, from 1. The offset
+    counts from the start of a file of plain text, else from the start of the document.
     """
 
     source: str
     document: int
     offset: int
+    noun: str = "document"
 
     def __str__(self) -> str:
-        return f"{self.source}, document {self.document}, byte {self.offset}"
+        return f"{self.source}, {self.noun} {self.document}, byte {self.offset}"
 
 
 class Piece(NamedTuple):
@@ -34,21 +36,29 @@ class Piece(NamedTuple):
 
     data: the bytes; ends: int64, ascending ends of documents inside data; starts: int64, offset in the source of the
     first byte here of each document, the unfinished one at the end included. Bytes after the last end belong to a
-    document that the next piece of the same source goes on with; `ends[0] == 0` ends the one before.
+    document that the next piece of the same source goes on with; `ends[0] == 0` ends the one before. numbers: int64,
+    the line or row (`noun`) of each document, where documents are not simply counted.
     """
 
     data: Buffer
     ends: np.ndarray
     starts: np.ndarray
+    numbers: np.ndarray | None = None
+    noun: str = "document"
 
 
 class Place(NamedTuple):
-    """Where the documents of a block from number `first` on came from; `number` is the first one's in its source."""
+    """Where the documents of a block from number `first` on came from; `number` is the first one's in its source.
+
+    starts, numbers, noun: as in Piece.
+    """
 
     first: int
     source: str
     number: int
     starts: np.ndarray
+    numbers: np.ndarray | None = None
+    noun: str = "document"
 
 
 @dataclass(slots=True)
@@ -76,7 +86,8 @@ class Block:
         at = bisect_right(self.places, document, key=lambda place: place.first + len(place.starts))
         place = self.places[at]
         within = document - place.first
-        return Address(place.source, place.number + within, int(place.starts[within]) + offset)
+        number = place.number + within if place.numbers is None else int(place.numbers[within])
+        return Address(place.source, number, int(place.starts[within]) + offset, place.noun)
 
     def address_at(self, position: int) -> Address:
         """Address of data[position]."""
@@ -105,7 +116,7 @@ def pack(pieces: Iterable[SourcePiece], block_bytes: int = BLOCK_BYTES) -> Itera
             yield _block(data, ends, places, position)
             position += size
             data, ends, places, size, documents = [], [], [], 0, 0
-        places.append(Place(documents, source, number, piece.starts))
+        places.append(Place(documents, source, number, piece.starts, piece.numbers, piece.noun))
         if n:
             data.append(piece.data)
         if len(piece.ends):

@@ -1,16 +1,17 @@
-"""Readers: from an opened file to pieces of documents.
+"""The reader of plain text, and what all readers have in common.
 
-A reader is a function `(file, options, block_bytes) -> Iterator[Piece]`; the file has only to give bytes by
-`read(n)`. It ends every document it begins, and a piece holds little more than `block_bytes`.
+A reader makes an Iterator[Piece] of a file that has only to give bytes by `read(n)`. It ends every document it begins,
+and a piece holds little more than `block_bytes`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from fastbpe.corpus.blocks import Piece
+from fastbpe.corpus.blocks import Buffer, Piece
+from fastbpe.corpus.report import Damaged
 
 
 class ReadableFile(Protocol):
@@ -19,13 +20,28 @@ class ReadableFile(Protocol):
 
 @dataclass(frozen=True)
 class ReaderOptions:
-    """How documents are told apart inside a file. Neither: the file is one document."""
+    """How documents are told apart inside a file.
+
+    separator, lines: of plain text; neither: the file is one document. text_field: the field of JSON Lines or column
+    of a table that holds the text, nested ones with dots; None: `text`, else `content`. where: (field, value) that
+    records must have. members: a glob that members of tar archives must match.
+    """
 
     separator: bytes | None = None
     lines: bool = False
+    text_field: str | None = None
+    where: tuple[tuple[str, str], ...] = ()
+    members: str | None = None
 
+    @property
+    def plain(self) -> bool:
+        """Whether plain text is cut, so that it is plain text that is meant."""
+        return self.lines or self.separator is not None
 
-Reader = Callable[[ReadableFile, ReaderOptions, int], Iterator[Piece]]
+    @property
+    def fields(self) -> bool:
+        """Whether records with fields are meant."""
+        return self.text_field is not None or bool(self.where)
 
 
 def read_text(file: ReadableFile, options: ReaderOptions, block_bytes: int) -> Iterator[Piece]:
@@ -35,40 +51,68 @@ def read_text(file: ReadableFile, options: ReaderOptions, block_bytes: int) -> I
     return _lines(file, block_bytes) if options.lines else _whole(file, block_bytes)
 
 
-def _fill(file: ReadableFile, n: int) -> bytes:
-    """`n` bytes, or fewer only at the end of the file (a pipe gives short reads before it)."""
+def fill(file: ReadableFile, n: int) -> tuple[bytes, bool]:
+    """`n` bytes, or fewer only at the end of the file (a pipe gives short reads before it), and whether it is there.
+
+    Fewer also where the file turns out to be damaged; then it has not ended, and the next call raises Damaged.
+    """
     data = file.read(n)
-    if len(data) == n or not data:
-        return data
+    if len(data) == n:
+        return data, False
     parts = [data]
     missing = n - len(data)
-    while missing and (data := file.read(missing)):
-        parts.append(data)
-        missing -= len(data)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    while missing and parts[-1]:
+        try:
+            parts.append(file.read(missing))
+        except Damaged:
+            return b"".join(parts), False
+        missing -= len(parts[-1])
+    return b"".join(parts), missing > 0
+
+
+def cut_pieces(data: Buffer, ends: np.ndarray, numbers: np.ndarray, noun: str, block_bytes: int) -> Iterator[Piece]:
+    """Pieces of about `block_bytes` of whole documents that lie in one buffer, without a copy.
+
+    data: bytes from 0 to ends[-1]; ends: int64 ascending; numbers: int64, the line or row of each.
+    """
+    view = memoryview(data)
+    first = start = 0
+    while first < len(ends):
+        last = max(first + 1, int(np.searchsorted(ends, start + block_bytes, side="right")))
+        last = min(last, first + block_bytes // 8 + 1)
+        stop = int(ends[last - 1])
+        zeros = np.zeros(last - first, np.int64)
+        if last == first + 1 and stop - start > block_bytes:  # one long document
+            for at in range(start, stop, block_bytes):
+                part = view[at : min(stop, at + block_bytes)]
+                part_ends = _int64(len(part)) if at + len(part) == stop else _int64()
+                yield Piece(part, part_ends, _int64(at - start), numbers[first:last], noun)
+        else:
+            yield Piece(view[start:stop], ends[first:last] - start, zeros, numbers[first:last], noun)
+        first, start = last, stop
 
 
 def _whole(file: ReadableFile, block_bytes: int) -> Iterator[Piece]:
     offset = 0
     last = False
     while not last:
-        data = _fill(file, block_bytes)
-        last = len(data) < block_bytes
+        data, last = fill(file, block_bytes)
         yield Piece(data, _int64(len(data)) if last else _int64(), _int64(offset))
         offset += len(data)
 
 
 def _lines(file: ReadableFile, block_bytes: int) -> Iterator[Piece]:
     offset = 0
-    open_line = False
-    while data := _fill(file, block_bytes):
+    last = open_line = False
+    while not last:
+        data, last = fill(file, block_bytes)
+        if not data:
+            continue
         ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")) + 1
         starts = np.concatenate((_int64(0), ends)) + offset
         open_line = not len(ends) or int(ends[-1]) < len(data)
         yield Piece(data, ends, starts if open_line else starts[:-1])
         offset += len(data)
-        if len(data) < block_bytes:
-            break
     if open_line:
         yield Piece(b"", _int64(0), _int64(offset))
 
@@ -79,8 +123,7 @@ def _separated(file: ReadableFile, separator: bytes, block_bytes: int) -> Iterat
     offset = 0
     last = False
     while not last:
-        fresh = _fill(file, block_bytes)
-        last = len(fresh) < block_bytes
+        fresh, last = fill(file, block_bytes)
         parts = (tail + fresh).split(separator)
         # A separator that begins in the unfinished document can only begin in its last bytes.
         keep = 0 if last else min(len(separator) - 1, len(parts[-1]))

@@ -1,19 +1,19 @@
-"""Tells from a file's first bytes that it is no plain text, so that it is never taken for text in silence."""
+"""Tells from a file's first bytes, then from its name, what it is, so that nothing is taken for text in silence."""
+
+from collections.abc import Callable
+from pathlib import PurePosixPath
+
+from fastbpe.corpus.compressed import SUFFIXES
 
 _MARKS = (
     (b"\xff\xfe\x00\x00", "UTF-32 text"),
     (b"\x00\x00\xfe\xff", "UTF-32 text"),
     (b"\xff\xfe", "UTF-16 text"),
     (b"\xfe\xff", "UTF-16 text"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"\x28\xb5\x2f\xfd", "a zstd archive"),
-    (b"\xfd7zXZ\x00", "an xz archive"),
-    (b"BZh", "a bzip2 archive"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
     (b"PK\x03\x04", "a zip archive"),
     (b"PK\x05\x06", "a zip archive"),
-    (b"PAR1", "a Parquet file"),
-    (b"ARROW1", "an Arrow file"),
+    (b"FEA1", "a Feather V1 file"),
     (b"\x93NUMPY", "a NumPy array"),
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -24,22 +24,27 @@ _MARKS = (
     (b"SQLite format 3\x00", "an SQLite database"),
     (b"\xca\xfe\xba\xbe", "a program"),
 )
+_KINDS = (
+    (b"\x1f\x8b", "gzip"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"\xfd7zXZ\x00", "xz"),
+    (b"PAR1", "parquet"),
+    (b"ARROW1", "arrow file"),
+    (b"\xff\xff\xff\xff", "arrow stream"),
+)
 _SKIPPABLE_ZSTD = b"\x2a\x4d\x18"
 _TAR_MAGIC = slice(257, 262)
+_BY_NAME = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".tar": "tar"}
+TABLES = ("parquet", "arrow file", "arrow stream")
 
-HEAD_BYTES = 262
+HEAD_BYTES = 512
+LINE_BYTES = 1 << 16
+BOM = b"\xef\xbb\xbf"
 
 
 def not_text(head: bytes) -> str | None:
-    """What a file that begins with `head` (HEAD_BYTES or all of it) is, or None when it may be plain text."""
-    for mark, what in _MARKS:
-        if head.startswith(mark) and (mark != b"BZh" or head[4:10] == b"1AY&SY"):
-            return what
-    if head[1:4] == _SKIPPABLE_ZSTD and 0x50 <= head[0] <= 0x5F:
-        return "a zstd archive"
-    if head[_TAR_MAGIC] == b"ustar":
-        return "a tar archive"
-    return None
+    """What a file that begins with `head` (HEAD_BYTES or all of it) is when it is nothing that can be read."""
+    return next((what for mark, what in _MARKS if head.startswith(mark)), None)
 
 
 def advice(what: str) -> str:
@@ -47,5 +52,62 @@ def advice(what: str) -> str:
     if what.endswith("text"):
         return "convert it to UTF-8 first (iconv -t UTF-8)"
     if what.endswith("archive"):
-        return "unpack it first, or pipe its text to '-'"
+        return "unpack it first"
     return "leave it out"
+
+
+def kind_by_content(head: bytes) -> str | None:
+    """gzip, zstd, xz, bzip2, tar, or one of TABLES; None when the first bytes say nothing."""
+    for mark, kind in _KINDS:
+        if head.startswith(mark):
+            return kind
+    if head.startswith(b"BZh") and head[4:10] in (b"1AY&SY", b"\x17rE8P\x90"):
+        return "bzip2"
+    if head[1:4] == _SKIPPABLE_ZSTD and 0x50 <= head[0] <= 0x5F:
+        return "zstd"
+    return "tar" if head[_TAR_MAGIC] == b"ustar" else None
+
+
+def kind_of(peek: Callable[[int], bytes], name: str, fields: bool, plain: bool) -> str:
+    """What a file is: a kind by its content, else jsonl, csv, tsv, tar or text.
+
+    `peek(n)` gives its first bytes. `fields`: a field of its records is asked for, so records are expected. `plain`:
+    lines or a separator cut it, whatever its name says.
+    """
+    head = peek(HEAD_BYTES)
+    by_content = kind_by_content(head)
+    if by_content is not None:
+        return by_content
+    suffix = PurePosixPath(name.lower()).suffix
+    if not head and suffix in SUFFIXES:
+        return SUFFIXES[suffix]
+    by_name = _BY_NAME.get(suffix)
+    if by_name == "tar" or (by_name is not None and not plain):
+        return by_name
+    if plain:
+        return "text"
+    if suffix == ".json":
+        return "jsonl" if fields or _begins_with_an_object(peek(LINE_BYTES)) else "text"
+    first = head.removeprefix(BOM).lstrip()[:1]
+    return "jsonl" if fields and first in (b"{", b"") else "text"
+
+
+def inner_name(name: str) -> str:
+    """A compressed file's name without what says that it is compressed."""
+    path = PurePosixPath(name)
+    if path.suffix.lower() in SUFFIXES:
+        return str(path.with_suffix(""))
+    return str(path.with_suffix(".tar")) if path.suffix.lower() in (".tgz", ".tzst", ".txz", ".tbz2") else name
+
+
+def _begins_with_an_object(data: bytes) -> bool:
+    """Whether the first line is a JSON object and another begins after it: JSON Lines are often named .json."""
+    import msgspec
+
+    line, newline, rest = data.removeprefix(BOM).partition(b"\n")
+    if not newline or not line.startswith(b"{") or not rest.lstrip().startswith((b"{", b"")):
+        return False
+    try:
+        return isinstance(msgspec.json.decode(line), dict)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False

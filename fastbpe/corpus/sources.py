@@ -1,27 +1,31 @@
 """What can be read: files, directories, globs, standard input, and any iterable of documents."""
 
 import contextlib
+import functools
 import hashlib
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
-
-from fastbpe.corpus.blocks import BLOCK_BYTES, Block, Piece, SourcePiece, pack
-from fastbpe.corpus.readers import ReaderOptions, read_text
-from fastbpe.corpus.sniff import HEAD_BYTES, advice, not_text
+from fastbpe.corpus.ahead import ahead
+from fastbpe.corpus.blocks import BLOCK_BYTES, Block, SourcePiece, pack
+from fastbpe.corpus.compressed import SUFFIXES
+from fastbpe.corpus.content import read_content
+from fastbpe.corpus.readers import ReaderOptions
+from fastbpe.corpus.records import is_table, read_records
+from fastbpe.corpus.remote import expand_address, is_address, open_address, shown, unreachable
+from fastbpe.corpus.report import Damaged, SourceReport, check_on_error
 from fastbpe.corpus.walk import expand, printable, unreadable
-from fastbpe.errors import DataError, ParameterError
+from fastbpe.errors import DataError, FastbpeError, ParameterError
 from fastbpe.text import to_bytes
 
 STDIN = "-"
-SKIPPED_LISTED = 20
+NOT_PLAIN = {*SUFFIXES, ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".arrow", ".feather", ".tar", ".tgz"}
 
-Source = Any  # Files | Path | Iterable[str | bytes]; checked by Corpus, which says what is wrong
+Source = Any  # Files | Records | Path | Iterable[str | bytes | Mapping]; checked by Corpus, which says what is wrong
 
 
 @dataclass(frozen=True)
@@ -30,13 +34,40 @@ class Files:
 
     patterns: tuple[str, ...]
     options: ReaderOptions
+    on_error: str = "report"
 
 
-def files(*patterns: str | os.PathLike[str], separator: str | bytes | None = None, lines: bool = False) -> Files:
-    """A source of files: names, directories (all files below, sorted), globs, or "-" for standard input.
+@dataclass(frozen=True)
+class Records:
+    """Records whose field is a document; made by `documents`."""
 
-    A file is a document. `separator` cuts a file into documents and is dropped at the cut; `lines=True` makes each
-    line a document and keeps its newline. Nothing is read before the source is used.
+    records: Any
+    options: ReaderOptions
+    on_error: str = "report"
+
+
+def files(
+    *patterns: str | os.PathLike[str],
+    separator: str | bytes | None = None,
+    lines: bool = False,
+    text_field: str | None = None,
+    where: Mapping[str, str] | None = None,
+    members: str | None = None,
+    on_error: str = "report",
+) -> Files:
+    """A source of files: names, directories (all files below, sorted), globs, addresses, or "-" for standard input.
+
+    What a file holds is told by its content, then by its name: plain text, JSON Lines, CSV and TSV, each plain or
+    compressed (gzip, zstd, xz, bzip2), Parquet, Arrow, tar archives of these; addresses (s3://, https://, ...) are
+    opened by fsspec.
+
+    A file of plain text is a document. `separator` cuts it into documents and is dropped at the cut; `lines=True` makes
+    each line a document and keeps its newline. Of records `text_field` is the document ("a.b" for nested ones; without
+    it `text`, or `content` where there is no `text`), and `where={"lang": "Python"}` takes those with these values
+    only. `members` is a glob that members of tar archives must match.
+
+    on_error: "report" skips bad records and tells of them, "stop" raises DataError at the first. Nothing is read before
+    the source is used.
     """
     if not patterns:
         raise ParameterError("files() needs at least one file, directory, glob or '-'")
@@ -51,25 +82,38 @@ def files(*patterns: str | os.PathLike[str], separator: str | bytes | None = Non
     cut = None if separator is None else to_bytes(separator)
     if cut == b"":
         raise ParameterError("the separator must not be empty")
-    return Files(names, ReaderOptions(cut, lines))
+    conditions = _conditions(where)
+    if (text_field is not None or conditions) and (lines or cut is not None):
+        raise ParameterError("text_field and where choose records, lines and separator cut plain text: choose one way")
+    options = ReaderOptions(cut, lines, _checked_field(text_field), conditions, members)
+    return Files(names, options, check_on_error(on_error))
 
 
-@dataclass
-class SourceReport:
-    """What was read of one source (one pattern, or one iterable), and what was passed over and why."""
+def documents(
+    records: Iterable[Any],
+    text_field: str | None = None,
+    where: Mapping[str, str] | None = None,
+    on_error: str = "report",
+) -> Records:
+    """A source of records: a Hugging Face dataset, an Arrow table, or any iterable of mappings, str or bytes.
 
-    name: str
-    files: int = 0
-    documents: int = 0
-    bytes: int = 0
-    skipped: dict[str, int] = field(default_factory=dict)
-    skipped_examples: list[tuple[str, str]] = field(default_factory=list)
-    documents_per_file: list[int] | None = None
+    `text_field`, `where` and `on_error` as in `files`.
+    """
+    options = ReaderOptions(None, False, _checked_field(text_field), _conditions(where))
+    return Records(records, options, check_on_error(on_error))
 
-    def skip(self, what: str, why: str) -> None:
-        self.skipped[why] = self.skipped.get(why, 0) + 1
-        if len(self.skipped_examples) < SKIPPED_LISTED:
-            self.skipped_examples.append((printable(what), why))
+
+def _checked_field(field: str | None) -> str | None:
+    if field is not None and (not isinstance(field, str) or not all(field.split("."))):
+        raise ParameterError(f"text_field={field!r}: give the name of a field, or names with dots between")
+    return field
+
+
+def _conditions(where: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
+    for name, value in (where or {}).items():
+        if not isinstance(name, str) or not isinstance(value, str) or not all(name.split(".")):
+            raise ParameterError(f"where={{{name!r}: {value!r}}}: give names of fields and their values as str")
+    return tuple((where or {}).items())
 
 
 @dataclass(frozen=True)
@@ -79,6 +123,12 @@ class Survey:
     files: int
     bytes: int
     digest: str
+    plain: bool = True
+
+    @property
+    def text_bytes(self) -> int | None:
+        """How many bytes of documents to expect; None where files hold more or less than their text."""
+        return self.bytes if self.plain else None
 
 
 class Corpus:
@@ -89,30 +139,47 @@ class Corpus:
 
     def __init__(self, source: Source, exclude: str | os.PathLike[str] | None = None) -> None:
         self.options = ReaderOptions()
+        self.on_error = "report"
         self.reports: list[SourceReport] = []
         self._exclude = None if exclude is None else os.fspath(exclude)
         self._files: Files | None = None
-        self._documents: Iterable[str | bytes] | None = None
+        self._records: Any = None
         if isinstance(source, os.PathLike):
             source = files(source)
         if isinstance(source, Files):
             self._files = source
-            self.options = source.options
+        elif isinstance(source, Records):
+            self._records = _checked_iterable(source.records)
         else:
-            self._documents = _checked_iterable(source)
+            self._records = _checked_iterable(source)
+        if isinstance(source, Files | Records):
+            self.options, self.on_error = source.options, source.on_error
 
     def blocks(self, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
-        """Blocks of about `block_bytes`, documents in the order of the source."""
+        """Blocks of about `block_bytes`, documents in the order of the source. Files are read ahead in a thread."""
         if block_bytes < 1:
             raise ParameterError(f"block_bytes must be at least 1, not {block_bytes}")
-        pieces = self._pieces_of_files(block_bytes) if self._files else self._pieces_of_documents(block_bytes)
-        return pack(pieces, block_bytes)
+        if self._files is not None:
+            return ahead(pack(self._pieces_of_files(self._files, block_bytes), block_bytes))
+        # What the user iterates over stays in the user's thread.
+        return pack(self._pieces_of_records(block_bytes), block_bytes)
+
+    @property
+    def rejected(self) -> int:
+        """How many bad records were skipped."""
+        return sum(report.rejected for report in self.reports)
+
+    @property
+    def damaged(self) -> list[tuple[str, str]]:
+        """Files that end before their end, and why that is known."""
+        return [entry for report in self.reports for entry in report.damaged]
 
     def survey(self) -> Survey | None:
         """A look at the files' names and sizes, or None where only reading tells (standard input, iterables)."""
-        if self._files is None or STDIN in self._files.patterns:
+        if self._files is None or any(name == STDIN or is_address(name) for name in self._files.patterns):
             return None
         count = size = 0
+        plain = not self.options.fields
         digest = hashlib.sha256()
         for pattern in self._files.patterns:
             for path in expand(pattern, lambda path, why: None, self._exclude):
@@ -124,78 +191,73 @@ class Corpus:
                     return None
                 count += 1
                 size += state.st_size
+                plain = plain and Path(path).suffix.lower() not in NOT_PLAIN
                 digest.update(b"%s\0%d %d\n" % (os.fsencode(path), state.st_size, state.st_mtime_ns))
-        return Survey(count, size, digest.hexdigest())
+        return Survey(count, size, digest.hexdigest(), plain)
 
-    def _pieces_of_files(self, block_bytes: int) -> Iterator[SourcePiece]:
-        assert self._files is not None
-        for pattern in self._files.patterns:
-            report = SourceReport("standard input" if pattern == STDIN else printable(pattern))
+    def _pieces_of_files(self, source: Files, block_bytes: int) -> Iterator[SourcePiece]:
+        for pattern in source.patterns:
+            remote = is_address(pattern)
+            name = "standard input" if pattern == STDIN else shown(pattern) if remote else printable(pattern)
+            report = SourceReport(name, on_error=self.on_error)
             if self.options.separator is not None:
                 report.documents_per_file = []
             self.reports.append(report)
-            for path in [STDIN] if pattern == STDIN else expand(pattern, report.skip, self._exclude):
-                yield from self._pieces_of_file(path, report, block_bytes)
+            if pattern == STDIN:
+                paths: Iterable[str] = [STDIN]
+            elif remote:
+                paths = expand_address(pattern, report.skip)
+            else:
+                paths = expand(pattern, report.skip, self._exclude)
+            for path in paths:
+                yield from self._pieces_of_file(path, report, block_bytes, remote)
 
-    def _pieces_of_file(self, path: str, report: SourceReport, block_bytes: int) -> Iterator[SourcePiece]:
-        name = "standard input" if path == STDIN else printable(path)
-        number = 0
+    def _pieces_of_file(self, path: str, report: SourceReport, block_bytes: int, remote: bool) -> Iterator[SourcePiece]:
+        name = "standard input" if path == STDIN else shown(path) if remote else printable(path)
+        counted = ""
+        n = 0
+        rejected = report.rejected
         try:
-            with _opened(path) as file:
-                first = True
-                for piece in read_text(file, self.options, block_bytes):
-                    if first:
-                        _refuse_non_text(name, bytes(piece.data[:HEAD_BYTES]), self.options)
-                        first = False
-                    yield SourcePiece(piece, name, number)
-                    number += len(piece.ends)
+            with open_address(path) if remote else _opened(path) as file:
+                seekable: Any = None if path == STDIN else path
+                if remote:
+                    seekable = functools.partial(open_address, path, seek=True)
+                    file = _Remote(file, path)
+                for source_piece in read_content(file, name, self.options, block_bytes, report, seekable):
+                    piece = source_piece.piece
+                    if source_piece.source != counted:
+                        self._count_file(report, counted, n)
+                        counted, n = source_piece.source, 0
+                    n += len(piece.ends)
                     report.documents += len(piece.ends)
                     report.bytes += len(piece.data)
+                    yield source_piece
+        except Damaged as error:
+            report.damage(error, name)
+        except FastbpeError:
+            raise
         except OSError as error:
-            raise unreadable(name, error) from error
+            raise unreachable(path, error) if remote else unreadable(name, error) from error
+        if counted or report.rejected == rejected:
+            self._count_file(report, counted or name, n)
+
+    @staticmethod
+    def _count_file(report: SourceReport, name: str, n: int) -> None:
+        if not name:
+            return
         report.files += 1
         if report.documents_per_file is not None:
-            report.documents_per_file.append(number)
+            report.documents_per_file.append(n)
 
-    def _pieces_of_documents(self, block_bytes: int) -> Iterator[SourcePiece]:
-        assert self._documents is not None
-        report = SourceReport("documents given")
+    def _pieces_of_records(self, block_bytes: int) -> Iterator[SourcePiece]:
+        report = SourceReport("documents given", on_error=self.on_error)
         self.reports.append(report)
-        batch: list[bytes] = []
-        size = number = 0
-
-        def batched() -> Iterator[SourcePiece]:
-            nonlocal batch, size, number
-            if batch:
-                ends = np.cumsum(np.fromiter(map(len, batch), np.int64, len(batch)))
-                piece = Piece(b"".join(batch), ends, np.zeros(len(batch), np.int64))
-                report.documents += len(batch)
-                report.bytes += size
-                yield SourcePiece(piece, report.name, number)
-                number += len(batch)
-                batch, size = [], 0
-
-        for document in self._documents:
-            try:
-                data = to_bytes(document)
-            except ParameterError as error:
-                raise ParameterError(f"document {number + len(batch)}: {error}") from None
-            if size + len(data) > block_bytes or len(batch) >= block_bytes // 8 + 1:
-                yield from batched()
-            if len(data) <= block_bytes:
-                batch.append(data)
-                size += len(data)
-                continue
-            view = memoryview(data)
-            for at in range(0, len(view), block_bytes):
-                part = view[at : at + block_bytes]
-                last = at + block_bytes >= len(view)
-                ends = np.array([len(part)] if last else [], np.int64)
-                yield SourcePiece(Piece(part, ends, np.array([at], np.int64)), report.name, number)
-            number += 1
-            report.documents += 1
-            report.bytes += len(view)
-        yield from batched()
+        number = 0
+        for piece in read_records(self._records, self.options, block_bytes, report):
+            report.documents += len(piece.ends)
+            report.bytes += len(piece.data)
+            yield SourcePiece(piece, report.name, number)
+            number += len(piece.ends)
 
 
 def read_blocks(source: Source, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
@@ -203,13 +265,18 @@ def read_blocks(source: Source, block_bytes: int = BLOCK_BYTES) -> Iterator[Bloc
     return (source if isinstance(source, Corpus) else Corpus(source)).blocks(block_bytes)
 
 
-def _checked_iterable(source: Source) -> Iterable[str | bytes]:
+def _checked_iterable(source: Source) -> Iterable[Any]:
     if isinstance(source, str | bytes | bytearray | memoryview):
         raise ParameterError(
             f"a bare {type(source).__name__} may be a path or a text; give pathlib.Path(...) or fastbpe.files(...) for "
             "a path, [text] for one document"
         )
-    if not isinstance(source, Iterable) or isinstance(source, Mapping):
+    if isinstance(source, Mapping) and source and all(isinstance(key, str) for key in source):
+        raise ParameterError(
+            f"{type(source).__name__} is no source but several ({', '.join(list(source)[:5])}): choose one of them, "
+            "or give an iterable of its documents"
+        )
+    if not (isinstance(source, Iterable) or is_table(source)) or isinstance(source, Mapping):
         raise ParameterError(
             f"{type(source).__name__} is no source; give an iterable of str or bytes (each a document), "
             "a pathlib.Path, or fastbpe.files(...)"
@@ -240,10 +307,16 @@ def _opened(path: str) -> contextlib.AbstractContextManager[BinaryIO]:
     return open(path, "rb", buffering=0)
 
 
-def _refuse_non_text(name: str, head: bytes, options: ReaderOptions) -> None:
-    what = not_text(head)
-    if what is not None:
-        raise DataError(f"{name}: is {what}, not plain UTF-8 text; {advice(what)}")
-    by_record = options.lines or options.separator is not None
-    if not by_record and Path(name).suffix.lower() in (".jsonl", ".ndjson"):
-        raise DataError(f"{name}: JSON Lines are not read by field yet; lines=True (--lines) takes each line as text")
+class _Remote:
+    """A file at an address; what goes wrong with the connection is told with the address."""
+
+    def __init__(self, file: Any, address: str) -> None:
+        self._file = file
+        self._address = address
+
+    def read(self, n: int, /) -> bytes:
+        try:
+            data: bytes = self._file.read(n)
+        except Exception as error:  # each file system has errors of its own
+            raise unreachable(self._address, error) from error
+        return data

@@ -46,7 +46,7 @@ def count_chunks(
     found = InvalidBytes()
     documents = n_bytes = 0
     survey = corpus.survey()
-    shown.phase("count", None if survey is None else survey.bytes)
+    shown.phase("count", None if survey is None else survey.text_bytes)
     blocks = corpus.blocks()
     if errors == "replace":
         blocks = replaced(blocks, found)

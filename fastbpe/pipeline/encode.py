@@ -19,7 +19,7 @@ import numpy as np
 from fastbpe.corpus.blocks import BLOCK_BYTES, Address
 from fastbpe.corpus.sources import Corpus, Source
 from fastbpe.errors import ParameterError
-from fastbpe.pipeline.entries import address_entry, reader_entry, source_entry
+from fastbpe.pipeline.entries import address_entry, reader_entry, source_entries
 from fastbpe.pipeline.invalid import InvalidBytes, check_errors, invalid_in, replaced
 from fastbpe.pipeline.policy import Policy
 from fastbpe.pipeline.progress import Progress, ProgressLike, as_progress
@@ -93,7 +93,7 @@ def encode_dataset(
             manifest = Manifest.load(out)
         else:
             tokenizer.save(out / TOKENIZER)
-            shown.phase("encode", None if survey is None else survey.bytes)
+            shown.phase("encode", None if survey is None else survey.text_bytes)
             manifest = _write(tokenizer, corpus, journal, policy, fixed, survey is None, workers, shown)
             shown.finish(**_facts(manifest))
         journal.remove()
@@ -239,7 +239,7 @@ def _write(
         special_left_as_text=dict(sorted(found.left.items())),
         invalid_bytes=found.invalid.count,
         first_invalid=None if first is None else address_entry(first, corpus.reports),
-        sources=[source_entry(report) for report in corpus.reports],
+        sources=source_entries(corpus),
         shards=shards,
     )
     manifest.save(journal.directory)

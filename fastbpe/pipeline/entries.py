@@ -5,7 +5,8 @@ from typing import Any
 
 from fastbpe.corpus.blocks import Address
 from fastbpe.corpus.readers import ReaderOptions
-from fastbpe.corpus.sources import SourceReport
+from fastbpe.corpus.report import SourceReport
+from fastbpe.corpus.sources import Corpus
 from fastbpe.corpus.walk import literal_root
 
 
@@ -17,7 +18,14 @@ def reader_entry(options: ReaderOptions, errors: str) -> dict[str, Any]:
             separator = separator.decode()
         except UnicodeDecodeError:
             separator = {"hex": separator.hex()}
-    return {"separator": separator, "lines": options.lines, "errors": errors}
+    return {
+        "separator": separator,
+        "lines": options.lines,
+        "text_field": options.text_field,
+        "where": dict(options.where),
+        "members": options.members,
+        "errors": errors,
+    }
 
 
 def reader_options(entry: dict[str, Any]) -> ReaderOptions:
@@ -27,7 +35,13 @@ def reader_options(entry: dict[str, Any]) -> ReaderOptions:
         separator = bytes.fromhex(separator["hex"])
     elif separator is not None:
         separator = separator.encode()
-    return ReaderOptions(separator, entry.get("lines", False))
+    where = tuple(entry.get("where", {}).items())
+    return ReaderOptions(separator, entry.get("lines", False), entry.get("text_field"), where, entry.get("members"))
+
+
+def source_entries(corpus: Corpus) -> list[dict[str, Any]]:
+    """What there is to say of all sources of a corpus that has been read."""
+    return [source_entry(report) for report in corpus.reports]
 
 
 def source_entry(report: SourceReport) -> dict[str, Any]:
@@ -40,6 +54,9 @@ def source_entry(report: SourceReport) -> dict[str, Any]:
         "bytes": report.bytes,
         "skipped": dict(sorted(report.skipped.items())),
         "skipped_examples": [[_below(what, base), why] for what, why in report.skipped_examples],
+        "rejected": report.rejected,
+        "damaged": [[_below(what, base), why] for what, why in report.damaged],
+        "boms": report.boms,
     }
     if report.documents_per_file is not None:
         entry["documents_per_file"] = report.documents_per_file

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fastbpe import __version__
-from fastbpe.corpus.sources import Files
+from fastbpe.corpus.sources import Corpus, Files
 from fastbpe.counts import ChunkCounts
 from fastbpe.errors import DataError, MemoryBoundError, ParameterError
 from fastbpe.merging import TIE_BREAKS, Merges, OnMerges, learn_merges, merging_bytes
@@ -29,7 +29,7 @@ _REFUSE = _Default("refuse")
 
 
 def train(
-    source: Iterable[str | bytes] | Files | Path | ChunkCounts,
+    source: Iterable[str | bytes] | Files | Path | ChunkCounts | Corpus,
     vocab_size: int,
     pattern: str | None = _CL100K,
     special_tokens: Sequence[str] = (),
@@ -72,6 +72,8 @@ def train(
     roles = {"bos": bos_token, "eos": eos_token, "pad": pad_token}
     _check(vocab_size, names, roles, special_placement, tie_break, min_chunk_count)
     bound = memory_bound(memory)
+    if not isinstance(source, ChunkCounts | Corpus):
+        source = Corpus(source)
     with as_progress(progress) as display:
         if isinstance(source, ChunkCounts):
             counts = source
@@ -91,7 +93,7 @@ def train(
         if min_chunk_count > 1:
             corpus["dropped_chunks"] = everything.total - counts.total
             corpus["dropped_distinct_chunks"] = len(everything) - len(counts)
-        check_counts(counts)
+        check_counts(counts, source if isinstance(source, Corpus) else None)
         n_merges = vocab_size - 256 - len(names)
         check_memory(everything, counts, n_merges, bound)
         del everything
@@ -130,12 +132,14 @@ def train(
     )
 
 
-def check_counts(counts: ChunkCounts) -> None:
-    """Raises DataError when there is nothing to learn from."""
+def check_counts(counts: ChunkCounts, corpus: Corpus | None = None) -> None:
+    """Raises DataError when there is nothing to learn from; of a corpus it says what was skipped."""
     if not len(counts):
+        examples = [example for report in corpus.reports for example in report.skipped_examples] if corpus else []
+        skipped = f"; skipped were {len(examples)}, the first: {': '.join(examples[0])}" if examples else ""
         raise DataError(
             f"the corpus holds no text to train on ({counts.corpus.documents} documents, "
-            f"{counts.corpus.n_bytes} bytes): give at least one non-empty document, and no min_chunk_count above "
+            f"{counts.corpus.n_bytes} bytes{skipped}): give at least one non-empty document, and no min_chunk_count above "
             "what occurs"
         )
 

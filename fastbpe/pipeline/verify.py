@@ -60,7 +60,8 @@ def _read_as_before(source: Source, shards: TokenShards) -> Source:
         source = files(source)
     if not isinstance(source, Files):
         return source
-    return replace(source, options=reader_options(shards.manifest.reader))
+    # What was bad then is bad now: it is skipped, as it was.
+    return replace(source, options=reader_options(shards.manifest.reader), on_error="report")
 
 
 class _Stream:

@@ -1,0 +1,172 @@
+"""From one opened file to pieces of documents, whatever it holds: told by its content first, then by its name."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from fastbpe.corpus.archives import members
+from fastbpe.corpus.blocks import Piece, SourcePiece
+from fastbpe.corpus.compressed import KINDS as COMPRESSED
+from fastbpe.corpus.compressed import Decompressed
+from fastbpe.corpus.jsonl import read_jsonl
+from fastbpe.corpus.readers import ReadableFile, ReaderOptions, fill, read_text
+from fastbpe.corpus.report import Damaged, SourceReport
+from fastbpe.corpus.sniff import BOM, HEAD_BYTES, TABLES, advice, inner_name, kind_of, not_text
+from fastbpe.corpus.tables import read_csv, read_table
+
+HELD_BYTES = 64 << 20
+"""How much of a document in an archive waits for its end, so that one that is cut there is not taken for whole."""
+
+
+class Peeked:
+    """A file whose first bytes can be looked at before they are read."""
+
+    closed = False
+
+    def __init__(self, file: ReadableFile) -> None:
+        self._file = file
+        self._head = b""
+
+    def peek(self, n: int) -> bytes:
+        if len(self._head) < n:
+            self._head += fill(self._file, n - len(self._head))[0]
+        return self._head[:n]
+
+    def read(self, n: int = -1, /) -> bytes:
+        if not self._head:
+            return self._file.read(n)
+        if n < 0:
+            head, self._head = self._head, b""
+            return head + self._file.read(n)
+        head, self._head = self._head[:n], self._head[n:]
+        return head + fill(self._file, n - len(head))[0] if len(head) < n else head
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def read_content(
+    file: ReadableFile,
+    name: str,
+    options: ReaderOptions,
+    block_bytes: int,
+    report: SourceReport,
+    seekable: Any = None,
+) -> Iterator[SourcePiece]:
+    """Pieces of the documents in a file, members of archives included, with the name of the file or member.
+
+    seekable: the same file as tables can read it, a path or a function that opens it; None where there is none.
+    What holds no documents (an image, UTF-16, a table without the column) is rejected in the report. Raises Damaged
+    after the documents that were whole before the damage.
+    """
+    return _read(file, name, name, options, block_bytes, report, seekable, in_archive=False)
+
+
+def _read(
+    file: ReadableFile,
+    name: str,
+    bare_name: str,
+    options: ReaderOptions,
+    block_bytes: int,
+    report: SourceReport,
+    seekable: Any,
+    in_archive: bool,
+) -> Iterator[SourcePiece]:
+    peeked = Peeked(file)
+    head = peeked.peek(HEAD_BYTES)
+    what = not_text(head)
+    if what is not None:
+        report.reject(name, what, advice(what))
+        return
+    kind = kind_of(peeked.peek, bare_name, options.fields, options.plain)
+    if kind in COMPRESSED:
+        inner = Decompressed(peeked, kind, name)
+        yield from _read(inner, name, inner_name(bare_name), options, block_bytes, report, None, in_archive=True)
+    elif kind == "tar":
+        for member, path in members(peeked, options.members, report, name):
+            yield from _read(member, path, path, options, block_bytes, report, None, in_archive=True)
+    elif kind in TABLES:
+        yield from _numbered(_table(peeked, kind, name, options, block_bytes, report, seekable), name)
+    elif kind in ("csv", "tsv"):
+        report.boms += head.startswith(BOM)
+        source: Any = peeked
+        rows = read_csv(source, kind, options, block_bytes, report, name, peeked.peek(1 << 16))
+        yield from _numbered(rows, name)
+    elif kind == "jsonl":
+        report.boms += head.startswith(BOM)
+        if head.removeprefix(BOM).lstrip()[:1] == b"[":
+            report.reject(name, "a JSON array, not JSON Lines", "write one object a line (jq -c '.[]')")
+            return
+        yield from _numbered(read_jsonl(peeked, options, block_bytes, report, name), name)
+    elif options.fields:
+        wanted = options.text_field or options.where[0][0]
+        report.reject(name, f"plain text, which has no field {wanted!r}", "leave it out, or leave out text_field")
+    else:
+        report.boms += head.startswith(BOM)
+        pieces = read_text(peeked, options, block_bytes)
+        yield from _numbered(_held_back(pieces, name) if in_archive else pieces, name)
+
+
+def _numbered(pieces: Iterator[Piece], name: str) -> Iterator[SourcePiece]:
+    number = 0
+    for piece in pieces:
+        yield SourcePiece(piece, name, number)
+        number += len(piece.ends)
+
+
+def _table(
+    file: Peeked,
+    kind: str,
+    name: str,
+    options: ReaderOptions,
+    block_bytes: int,
+    report: SourceReport,
+    seekable: Any,
+) -> Iterator[Piece]:
+    if kind == "arrow stream":
+        return read_table(file, kind, options, block_bytes, report, name)
+    if seekable is None:
+        report.reject(name, f"{kind} data in a stream, which cannot be read backwards", "name the file itself")
+        return iter(())
+    return read_table(seekable, kind, options, block_bytes, report, name)
+
+
+def _held_back(pieces: Iterator[Piece], name: str) -> Iterator[Piece]:
+    """The pieces, each document only when it has ended; one of more than HELD_BYTES in parts."""
+    held: list[Piece] = []
+    size = 0
+    begun = False  # whether parts of the open document have been given
+    offset = 0
+    try:
+        for piece in pieces:
+            if not len(piece.ends):
+                held.append(piece)
+                size += len(piece.data)
+                if size > HELD_BYTES:
+                    yield from held
+                    held, size, begun = [], 0, True
+                continue
+            yield from held
+            held, size, begun = [], 0, False
+            last = int(piece.ends[-1])
+            if last == len(piece.data) and len(piece.starts) == len(piece.ends):
+                yield piece
+            else:
+                view = memoryview(piece.data)
+                yield Piece(view[:last], piece.ends, piece.starts[: len(piece.ends)])
+                held = [Piece(view[last:], piece.ends[:0], piece.starts[len(piece.ends) :])]
+                size = len(view) - last
+            offset = int(piece.starts[-1])
+        yield from held
+    except Damaged as error:
+        if begun:
+            yield Piece(b"", np.zeros(1, np.int64), np.array([offset], np.int64))
+            raise Damaged(f"{error}; its last document is too long to wait for its end, and ends at the cut") from None
+        raise

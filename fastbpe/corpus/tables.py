@@ -1,0 +1,162 @@
+"""Parquet, Arrow IPC and CSV files: their text column, by batches, through pyarrow."""
+
+import csv
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from fastbpe.corpus.blocks import Piece
+from fastbpe.corpus.columns import NoSuchColumn, arrow, batch_pieces, columns_wanted
+from fastbpe.corpus.readers import ReaderOptions
+from fastbpe.corpus.report import Damaged, SourceReport
+
+BATCH_ROWS = 512
+CSV_BLOCK_BYTES = 16 << 20
+"""A row of CSV must fit into it."""
+
+DELIMITERS = (",", ";", "\t", "|")
+
+
+def read_table(
+    file: Any, kind: str, options: ReaderOptions, block_bytes: int, report: SourceReport, name: str
+) -> Iterator[Piece]:
+    """A document for every row of a file of `kind` parquet, arrow file or arrow stream.
+
+    file: a path, an opened file that can seek (an Arrow stream needs not), or a function that opens one. A file without
+    the column is rejected.
+    Raises Damaged for a file that is cut or broken, after what could be read before.
+    """
+    batches = {"parquet": _parquet, "arrow file": _arrow_file, "arrow stream": _arrow_stream}[kind]
+    return _guarded(lambda: _opened(file, batches, options), options, block_bytes, report, name)
+
+
+def read_csv(
+    file: Any, kind: str, options: ReaderOptions, block_bytes: int, report: SourceReport, name: str, head: bytes
+) -> Iterator[Piece]:
+    """A document for every row of a file of `kind` csv or tsv, whose first line names the columns.
+
+    `head`: its first bytes; they tell the delimiter of a csv. Fields of csv may be quoted and hold newlines, those of
+    tsv are as they stand. Rows with too many or too few fields are rejected.
+    """
+    header = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")[0].decode("utf-8", "replace")
+    if not header.strip():
+        return iter(())
+    delimiter = "\t" if kind == "tsv" else _delimiter(header, options)
+    return _guarded(
+        lambda: _csv(file, delimiter, kind == "csv", options, report, name, header), options, block_bytes, report, name
+    )
+
+
+def _opened(file: Any, batches: Callable[[Any, ReaderOptions], Iterator[Any]], options: ReaderOptions) -> Iterator[Any]:
+    if not callable(file):
+        yield from batches(file, options)
+        return
+    with file() as opened:
+        yield from batches(opened, options)
+
+
+def _guarded(
+    batches: Callable[[], Iterator[Any]], options: ReaderOptions, block_bytes: int, report: SourceReport, name: str
+) -> Iterator[Piece]:
+    pa = arrow()
+    row = 1
+    try:
+        for batch in batches():
+            yield from batch_pieces(batch, row, options, block_bytes, report)
+            row += batch.num_rows
+    except NoSuchColumn as error:
+        report.reject(name, str(error), "name the column with text_field (--text-field)")
+    except (pa.ArrowException, OSError, EOFError) as error:
+        if isinstance(error, FileNotFoundError | PermissionError):
+            raise
+        told = str(error).split("\n")[0].rstrip(".")
+        raise Damaged(f"{name}: is cut short or damaged ({told}); {row - 1} rows before were read") from None
+
+
+def _parquet(file: Any, options: ReaderOptions) -> Iterator[Any]:
+    import pyarrow.parquet as pq
+
+    # Row groups can be as large as the file: read what a batch needs of them, in small reads.
+    with pq.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20) as opened:
+        columns = columns_wanted(opened.schema_arrow.names, options)
+        # Nested columns are read whole where one of their fields is wanted.
+        yield from opened.iter_batches(batch_size=BATCH_ROWS, columns=columns, use_threads=False)
+
+
+def _arrow_file(file: Any, options: ReaderOptions) -> Iterator[Any]:
+    import pyarrow.ipc as ipc
+
+    with _source(file) as source, ipc.open_file(source) as reader:
+        columns_wanted(reader.schema.names, options)
+        for number in range(reader.num_record_batches):
+            yield reader.get_batch(number)
+
+
+def _arrow_stream(file: Any, options: ReaderOptions) -> Iterator[Any]:
+    import pyarrow.ipc as ipc
+
+    with _source(file) as source, ipc.open_stream(source) as reader:
+        columns_wanted(reader.schema.names, options)
+        yield from reader
+
+
+def _csv(
+    file: Any, delimiter: str, quoted: bool, options: ReaderOptions, report: SourceReport, name: str, header: str
+) -> Iterator[Any]:
+    pa = arrow()
+    import pyarrow.csv as pa_csv
+
+    quotes = {"quotechar": '"'} if quoted else {"quoting": csv.QUOTE_NONE}
+    names = next(csv.reader([header.rstrip("\r")], delimiter=delimiter, **quotes))
+    columns = columns_wanted(names, options)
+
+    wrong: list[tuple[str, str]] = []
+
+    def rejected(row: Any) -> str:
+        # Nothing may be raised through the library: it is told after the batch.
+        wrong.append((f"{name}, row {row.number - 1}", f"{row.actual_columns} fields, not {row.expected_columns}"))
+        return "skip"
+
+    def tell() -> None:
+        for where, why in wrong:
+            report.reject(where, why)
+        wrong.clear()
+
+    with pa_csv.open_csv(
+        _source(file),
+        pa_csv.ReadOptions(use_threads=False, block_size=CSV_BLOCK_BYTES),
+        pa_csv.ParseOptions(
+            delimiter=delimiter,
+            quote_char='"' if quoted else False,
+            newlines_in_values=quoted,
+            ignore_empty_lines=len(names) > 1,
+            invalid_row_handler=rejected,
+        ),
+        # As bytes: no type is guessed, and what is not UTF-8 stays.
+        pa_csv.ConvertOptions(
+            include_columns=columns,
+            column_types={column: pa.binary() for column in columns},
+            strings_can_be_null=False,
+            check_utf8=False,
+        ),
+    ) as reader:
+        tell()
+        for batch in reader:
+            tell()
+            yield batch
+        tell()
+
+
+def _delimiter(header: str, options: ReaderOptions) -> str:
+    """The first delimiter by which the header names the wanted column."""
+    for delimiter in DELIMITERS:
+        try:
+            columns_wanted(next(csv.reader([header.rstrip("\r")], delimiter=delimiter)), options)
+        except (NoSuchColumn, StopIteration, csv.Error):
+            continue
+        return delimiter
+    return ","
+
+
+def _source(file: Any) -> Any:
+    pa = arrow()
+    return pa.OSFile(file) if isinstance(file, str | bytes) else pa.PythonFile(file, mode="r")

@@ -1,0 +1,96 @@
+import io
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fastbpe.corpus.jsonl import read_jsonl
+from fastbpe.corpus.readers import ReaderOptions
+from fastbpe.corpus.report import SourceReport
+from fastbpe.errors import DataError
+from fastbpe.text import utf8
+
+
+def read(data, block_bytes=1 << 20, on_error="report", **options):
+    report = SourceReport("s", on_error=on_error)
+    documents, numbers = [], []
+    for piece in read_jsonl(io.BytesIO(data), ReaderOptions(**options), block_bytes, report, "a.jsonl"):
+        start = 0
+        for end in piece.ends.tolist():
+            documents.append(bytes(piece.data[start:end]))
+            start = end
+        numbers += piece.numbers.tolist()
+        assert start == len(piece.data)
+    return documents, numbers, report
+
+
+# Lone surrogates, and escapes of all sorts.
+texts = st.text(st.characters(codec=None) | st.sampled_from("\ud83d\ude00\u2028\x00"), max_size=12)
+values = texts | st.none() | st.integers() | st.lists(st.integers(), max_size=2) | st.just(float("nan"))
+
+
+@given(
+    st.lists(st.dictionaries(st.sampled_from(["text", "lang", "x"]), values, max_size=3), max_size=8),
+    st.booleans(),
+    st.integers(1, 60),
+)
+def test_equal_to_the_slow_way(records, ascii_only, block_bytes):
+    lines = []
+    for record in records:
+        try:
+            line = json.dumps(record, ensure_ascii=ascii_only).encode()
+        except UnicodeEncodeError:
+            line = json.dumps(record).encode()
+        lines.append(line)
+    documents, numbers, report = read(b"\n".join(lines), block_bytes, text_field="text")
+    expected, places = [], []
+    for number, record in enumerate(records, 1):
+        text = record.get("text", 0)
+        if text is None or isinstance(text, str):
+            expected.append(utf8(text or ""))
+            places.append(number)
+    assert documents == expected
+    assert numbers == places
+    assert report.rejected == len(records) - len(expected)
+
+
+def test_duplicates_the_last_wins():
+    assert read(b'{"text": "a", "text": "b"}', text_field="text")[0] == [b"b"]
+
+
+def test_nested_fields_and_where():
+    lines = [
+        {"a": {"b": "one", "n": 3}, "lang": "x", "ok": True},
+        {"a": {"b": "two", "n": 3.5}, "lang": "y"},
+        {"a": None, "lang": "x", "ok": True},
+        {"a": {"n": 3}, "lang": "x", "ok": True},
+        {"a": {"b": None, "n": 3}, "lang": "x", "ok": True},
+    ]
+    data = b"\n".join(json.dumps(line).encode() for line in lines)
+    documents, numbers, report = read(data, text_field="a.b")
+    assert (documents, numbers) == ([b"one", b"two", b""], [1, 2, 5])
+    assert report.skipped == {"no field 'a.b'": 2}
+    where = (("lang", "x"), ("ok", "true"), ("a.n", "3"))
+    documents, numbers, report = read(data, text_field="a.b", where=where)
+    assert (documents, numbers) == ([b"one", b""], [1, 5])
+    assert report.skipped == {"left out by where": 2, "no field 'a.b'": 1}
+    assert report.rejected == 1
+    assert read(data, text_field="lang", where=(("lang", "y"),))[0] == [b"y"]
+    assert read(data, text_field="a", where=(("a.n", "3.5"),))[2].skipped["the field 'a' is no text"] == 1
+
+
+def test_the_field_without_a_name():
+    assert read(b'{"content": "a", "text": "b"}\n{"text": "c"}')[0] == [b"b", b"c"]
+    documents, _, report = read(b'broken\n{"x": 1}\n{"content": "a"}\n{"text": "b"}')
+    assert documents == [b"a"]
+    assert report.skipped == {"not valid JSON": 1, "no field 'text' or 'content'": 1, "no field 'content'": 1}
+
+
+def test_stop_says_where():
+    with pytest.raises(DataError, match=r"a\.jsonl, line 3: not valid JSON"):
+        read(b'{"text": "a"}\n\n{', on_error="stop")
+
+
+def test_deep_nesting_is_no_crash():
+    assert read(b"[" * 100_000 + b'\n{"text": "a"}')[0] == [b"a"]

@@ -1,0 +1,75 @@
+import pytest
+
+from fastbpe.corpus.sources import Corpus, documents
+from fastbpe.errors import DataError, ParameterError
+
+
+def read(source, block_bytes=1 << 20):
+    corpus = Corpus(source)
+    found, current = [], b""
+    for block in corpus.blocks(block_bytes):
+        start = 0
+        for end in block.ends.tolist():
+            found.append(current + block.data[start:end].tobytes())
+            current, start = b"", end
+        current += block.data[start:].tobytes()
+    return found, corpus.reports[0]
+
+
+def test_mappings():
+    records = [{"text": "a"}, {"text": None}, {"text": b"\xff"}, "plain", {"x": 1}, {"text": 3}]
+    found, report = read(iter(records))
+    assert found == [b"a", b"", b"\xff", b"plain"]
+    assert report.skipped == {"no field 'text'": 1, "the field 'text' is no text": 1}
+    assert report.skipped_examples[0] == ("documents given, document 4", "no field 'text'")
+    assert read([{"content": "c"}, {"content": "d"}])[0] == [b"c", b"d"]
+    with pytest.raises(DataError, match="document 4: no field 'text'; name the field"):
+        read(documents(records, on_error="stop"))
+
+
+def test_where_and_nested_fields():
+    records = [{"a": {"b": "x"}, "lang": "py"}, {"a": {"b": "y"}, "lang": "c"}]
+    found, report = read(documents(records, "a.b", {"lang": "py"}))
+    assert found == [b"x"]
+    assert report.skipped == {"left out by where": 1}
+
+
+def test_a_dictionary_of_datasets_is_refused():
+    with pytest.raises(ParameterError, match=r"several \(train, test\): choose one"):
+        Corpus({"train": ["a"], "test": []})
+
+
+def test_arrow_tables_and_readers():
+    pa = pytest.importorskip("pyarrow", reason="pyarrow reads tables")
+    table = pa.table({"content": ["a", None, "bc"], "lang": ["x", "y", "x"]})
+    assert read(table)[0] == [b"a", b"", b"bc"]
+    assert read(table.to_reader(max_chunksize=1), 1)[0] == [b"a", b"", b"bc"]
+    assert read(documents(table, where={"lang": "x"}))[0] == [b"a", b"bc"]
+    with pytest.raises(DataError, match="no column 'z'; it has content, lang; name the column"):
+        read(documents(table, "z"))
+
+
+def test_hugging_face_datasets():
+    datasets = pytest.importorskip("datasets", reason="the library of the datasets")
+    rows = {"text": [f"text {i}" for i in range(1000)], "n": list(range(1000))}
+    dataset = datasets.Dataset.from_dict(rows)
+    expected = [text.encode() for text in rows["text"]]
+    assert read(dataset)[0] == expected
+    assert read(dataset.select([5, 3]))[0] == [expected[5], expected[3]]
+    assert read(dataset.to_iterable_dataset())[0] == expected
+    assert read(documents(dataset, "text", {"n": "7"}))[0] == [expected[7]]
+
+
+def test_what_behaves_as_a_dataset():
+    pa = pytest.importorskip("pyarrow", reason="pyarrow reads tables")
+
+    class Dataset:
+        def with_format(self, name):
+            assert name == "arrow"
+            return self
+
+        def iter(self, batch_size):
+            yield pa.table({"text": ["a", "b"]})
+            yield pa.table({"text": [None]})
+
+    assert read(Dataset())[0] == [b"a", b"b", b""]

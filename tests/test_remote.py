@@ -1,0 +1,98 @@
+import functools
+import gzip
+import http.server
+import threading
+
+import fsspec
+import pytest
+
+from fastbpe.corpus.remote import expand_address, is_address, shown
+from fastbpe.corpus.sources import Corpus, files
+from fastbpe.errors import DataError, ParameterError
+
+
+def read(*addresses, **options):
+    corpus = Corpus(files(*addresses, **options))
+    assert corpus.survey() is None
+    found, current = [], b""
+    for block in corpus.blocks():
+        start = 0
+        for end in block.ends.tolist():
+            found.append(current + block.data[start:end].tobytes())
+            current, start = b"", end
+        current += block.data[start:].tobytes()
+    return found, corpus.reports
+
+
+@pytest.fixture
+def memory():
+    system = fsspec.filesystem("memory")
+    system.store.clear()
+    for name, data in {
+        "/d/b.txt": b"b",
+        "/d/a.jsonl.gz": gzip.compress(b'{"text": "a"}\n'),
+        "/d/.x": b"hidden",
+        "/d/e/c.txt": b"c",
+    }.items():
+        system.pipe_file(name, data)
+    yield system
+    system.store.clear()
+
+
+def test_addresses():
+    assert is_address("memory://a") and is_address("s3://b/c") and is_address("zip://a::https://b")
+    assert not is_address("a/b") and not is_address("/a://b") and not is_address("C:/a")
+    assert shown("ftp://me:secret@host/a") == "ftp://host/a"
+
+
+def test_memory(memory):
+    found, (report,) = read("memory://d")
+    assert found == [b"a", b"b", b"c"]
+    assert report.skipped == {"hidden": 1}
+    assert report.name == "memory://d"
+    assert read("memory://d/*.txt")[0] == [b"b"]
+    assert read("memory://d/b.txt", "memory://d/e/c.txt")[0] == [b"b", b"c"]
+
+
+def test_parquet_at_an_address(memory):
+    pa = pytest.importorskip("pyarrow", reason="pyarrow reads tables")
+    pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow reads tables")
+    with memory.open("/p.parquet", "wb") as file:
+        pq.write_table(pa.table({"content": ["x", "y"]}), file)
+    assert read("memory://p.parquet")[0] == [b"x", b"y"]
+
+
+def test_what_is_not_there(memory):
+    for address in ("memory://nothing", "memory://d/*.z"):
+        with pytest.raises(DataError, match=r"memory://.*: no (such )?file"):
+            read(address)
+    with pytest.raises(ParameterError, match="nosuch"):
+        list(expand_address("nosuch://a", lambda what, why: None))
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A server on loopback that ends with the test."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+
+    handler = functools.partial(Quiet, directory=tmp_path)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as serving:
+        thread = threading.Thread(target=serving.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{serving.server_address[1]}"
+        serving.shutdown()
+        thread.join()
+
+
+def test_http(server, tmp_path):
+    pytest.importorskip("aiohttp", reason="http comes with the extra of its name")
+    text = b"0123456789" * 300_000
+    (tmp_path / "a.txt").write_bytes(text)
+    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(b'{"text": "b"}\n' * 1000))
+    found, _ = read(f"{server}/a.txt", f"{server}/b.jsonl.gz")
+    assert found == [text] + [b"b"] * 1000
+    with pytest.raises(DataError, match=r"none\.txt"):
+        read(f"{server}/none.txt")

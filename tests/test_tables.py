@@ -1,0 +1,111 @@
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from fastbpe.corpus import tables
+from fastbpe.corpus.readers import ReaderOptions
+from fastbpe.corpus.report import Damaged, SourceReport
+from fastbpe.errors import DataError
+
+pa = pytest.importorskip("pyarrow", reason="pyarrow reads tables")
+pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow reads tables")
+ipc = pytest.importorskip("pyarrow.ipc", reason="pyarrow reads tables")
+
+TEXTS = [f"text {i} " + "中" * (i % 7) for i in range(2000)]
+TABLE = pa.table({"n": pa.array(range(2000)), "content": pa.array(TEXTS), "lang": pa.array(["x", "y"] * 1000)})
+
+
+def collect(pieces):
+    documents, numbers, current = [], [], b""
+    for piece in pieces:
+        assert piece.noun == "row"
+        start = 0
+        for end in piece.ends.tolist():
+            documents.append((current + bytes(piece.data[start:end])).decode("utf-8", "surrogateescape"))
+            current, start = b"", end
+        current += bytes(piece.data[start:])
+        numbers += piece.numbers.tolist()[: len(piece.ends)]
+    return documents, numbers
+
+
+def read(file, kind, block_bytes=1 << 20, on_error="report", **options):
+    report = SourceReport("s", on_error=on_error)
+    return (*collect(tables.read_table(file, kind, ReaderOptions(**options), block_bytes, report, "a")), report)
+
+
+def written(path, kind):
+    if kind == "parquet":
+        pq.write_table(TABLE, path, row_group_size=700)
+    else:
+        with (ipc.new_file if kind == "arrow file" else ipc.new_stream)(path, TABLE.schema) as file:
+            file.write_table(TABLE, max_chunksize=300)
+    return str(path)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow file", "arrow stream"])
+def test_kinds(tmp_path, kind):
+    path = written(tmp_path / "a", kind)
+    for block_bytes in (1 << 20, 100, 1):
+        documents, numbers, _ = read(path, kind, block_bytes)
+        assert documents == TEXTS
+        assert numbers == list(range(1, 2001))
+    with open(path, "rb") as file:
+        assert read(file, kind)[0] == TEXTS
+    documents, numbers, report = read(path, kind, where=(("lang", "y"), ("n", "13")))
+    assert (documents, numbers) == ([TEXTS[13]], [14])
+    assert report.skipped == {"left out by where": 1999}
+    report = read(path, kind, text_field="n")[2]
+    assert report.skipped == {"the column 'n' holds no text (int64)": 1}
+    with pytest.raises(DataError, match="a: no column 'text'; it has n, content, lang; name the column"):
+        read(path, kind, text_field="text", on_error="stop")
+    assert read(path, kind, where=(("z", "1"),))[2].rejected == 1
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow file", "arrow stream"])
+def test_a_cut_file_never_passes_as_whole(tmp_path, kind):
+    path = written(tmp_path / "a", kind)
+    data = Path(path).read_bytes()
+    for part in (0.3, 0.7, 0.99):
+        with pytest.raises(Damaged, match="a: is cut short or damaged"):
+            read(io.BytesIO(data[: int(len(data) * part)]), kind)
+
+
+def test_batches_before_a_cut_are_kept(tmp_path):
+    path = written(tmp_path / "a", "arrow stream")
+    os.truncate(path, int(os.path.getsize(path) * 0.7))
+    kept = []
+    with pytest.raises(Damaged, match="1200 rows before were read"):
+        for piece in tables.read_table(path, "arrow stream", ReaderOptions(), 1 << 20, SourceReport("s"), "a"):
+            kept.append(piece)
+    assert collect(kept)[0] == TEXTS[:1200]
+
+
+def read_csv(data, kind="csv", on_error="report", **options):
+    report = SourceReport("s", on_error=on_error)
+    pieces = tables.read_csv(io.BytesIO(data), kind, ReaderOptions(**options), 1 << 20, report, "a.csv", data[:1000])
+    return (*collect(pieces), report)
+
+
+def test_csv():
+    assert read_csv(b'id,text\r\n1,"a, ""b""\r\nc"\r\n2,\r\n')[0] == ['a, "b"\r\nc', ""]
+    assert read_csv(b'text\n""\n\n"a"\n')[0] == ["", "", "a"]
+    assert read_csv(b"id\ttext\n1\tNULL\n")[0] == ["NULL"]
+    assert read_csv(b"\xef\xbb\xbftext;lang\nNA;x\nb;y\n", where=(("lang", "x"),))[0] == ["NA"]
+    assert read_csv(b"text,lang\n")[0] == []
+    assert read_csv(b"")[0] == []
+    assert read_csv(b"a,b\n1,2\n")[2].rejected == 1
+
+
+def test_rows_of_a_wrong_length():
+    documents, _, report = read_csv(b"id,text\n1,a\n2,b,c\n3,d\n")
+    assert documents == ["a", "d"]
+    assert report.skipped == {"3 fields, not 2": 1}
+    assert report.skipped_examples == [("a.csv, row 2", "3 fields, not 2")]
+    with pytest.raises(DataError, match="row 2: 3 fields"):
+        read_csv(b"id,text\n1,a\n2,b,c\n", on_error="stop")
+
+
+def test_tsv_has_no_quotes():
+    assert read_csv(b'text\tid\n"a\t1\nb"\t2\n', "tsv")[0] == ['"a', 'b"']
