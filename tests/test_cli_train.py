@@ -83,6 +83,45 @@ def test_documents_and_standard_input(tmp_path: Path) -> None:
     assert Tokenizer.load(tmp_path / "tok.json").token_bytes(256) == b"ab"
 
 
+def test_what_is_not_utf8_is_told(fastbpe_command: Shell, tmp_path: Path) -> None:
+    (tmp_path / "bad.txt").write_bytes(b"abab\xff")
+    arguments = (
+        "train",
+        tmp_path / "bad.txt",
+        "-o",
+        tmp_path / "tok.json",
+        "--vocab-size",
+        "257",
+        "--progress",
+        "none",
+    )
+    code, _, err = fastbpe_command(*arguments, "--pattern", "none")
+    assert code == 0
+    assert err.startswith("fastbpe: 1 bytes are not UTF-8, the first at ")
+    assert "bad.txt" in err
+    assert err.count("\n") == 1
+
+
+def test_bounds(fastbpe_command: Shell, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("rare often often often")
+    arguments = (
+        "train",
+        tmp_path / "text.txt",
+        "-o",
+        tmp_path / "tok.json",
+        "--vocab-size",
+        "999",
+        "--pattern",
+        "gpt2",
+    )
+    bounds = ("--min-chunk-count", "2", "--min-frequency", "1", "--memory", "1GB")
+    assert fastbpe_command(*arguments, *bounds).code == 0
+    tokenizer = Tokenizer.load(tmp_path / "tok.json")
+    assert tokenizer.count(" often") == 1
+    assert tokenizer.count("rare") == 4
+    fastbpe_command(*arguments, "--memory", "lots").failed(2, "lots")
+
+
 def test_the_log_of_merges(fastbpe_command: Shell, text: Path, tmp_path: Path) -> None:
     log = tmp_path / "merges.tsv"
     command = ("train", text, "-o", tmp_path / "tok.json", "--vocab-size", "262", "--log", log)

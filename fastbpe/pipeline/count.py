@@ -66,7 +66,9 @@ def count_chunks(
         rows = counter.finish()
     totals = CorpusTotals(documents, n_bytes, found.count, None if found.first is None else str(found.first))
     counts = ChunkCounts(*rows, splitter.pattern, tuple(special_tokens), unmatched, totals)
-    shown.finish(documents=documents, chunks=counts.total, distinct_chunks=len(counts))
+    facts = {"documents": documents, "chunks": counts.total, "distinct_chunks": len(counts)}
+    invalid_bytes = {"invalid_bytes": found.count, "first_invalid": totals.first_invalid} if found.count else {}
+    shown.finish(**facts, **invalid_bytes)
     return counts
 
 
