@@ -27,6 +27,12 @@ def test_round_trip(tmp_path):
         (lambda values: {name: values[name] for name in values if name != "dtype"}, "missing"),
         (lambda values: {name: values[name] for name in values if name != "shards"}, "missing"),
         (lambda values: values | {"tokens": 6}, "not 6 tokens"),
+        (lambda values: values | {"dtype": "int16"}, "neither uint16 nor uint32"),
+        (lambda values: values | {"tokenizer": 5}, "tokenizer is 5"),
+        (lambda values: values | {"eos_id": "x"}, "eos_id is 'x'"),
+        (lambda values: values | {"id_limit": True}, "id_limit is True"),
+        (lambda values: values | {"bytes": -1}, "bytes is -1"),
+        (lambda values: values | {"shards": [values["shards"][0] | {"documents": -3}]}, "documents is -3"),
     ],
 )
 def test_damaged(change, what):

@@ -41,6 +41,7 @@ def test_damaged_files(tmp_path):
         (whole + b"\0\0", "its header promises"),
         (whole[:20], "header is damaged"),
         (whole[:6] + b"\x02" + whole[7:], "header is damaged"),
+        (whole.replace(b"'shape'", b"('shape"), "header is damaged"),
     ):
         path.write_bytes(data)
         with pytest.raises(FormatError, match=what):

@@ -43,3 +43,13 @@ def test_missing_marks_are_seen(tmp_path, change):
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     with pytest.raises(DataError, match="lacks its bos or eos"):
         list(read_texts(TokenShards(tmp_path / "out")))
+
+
+def test_an_id_that_the_tokenizer_does_not_have(tmp_path):
+    make_shards(tmp_path / "out", [b"abc", b"xyz"])
+    path = next((tmp_path / "out").glob("*.npy"))
+    data = bytearray(path.read_bytes())
+    data[-1] = 0xFF
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=rf"{path.name}: id \d+ at position \d+ is not in the vocabulary"):
+        list(read_texts(TokenShards(tmp_path / "out")))

@@ -5,9 +5,10 @@ Equal inputs and parameters give equal bytes: no clock, no rate, no thread count
 
 import json
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Self
+from types import UnionType
+from typing import Any, Self, get_args, get_origin
 
 from fastbpe.atomic import atomic_write
 from fastbpe.errors import DataError, FormatError
@@ -89,8 +90,15 @@ class Manifest:
         try:
             values["shards"] = [ShardEntry(**entry) for entry in values["shards"]]
             manifest = cls(**values)
+            _check_types(manifest)
+            for entry in manifest.shards:
+                _check_types(entry)
         except (KeyError, TypeError) as error:
-            raise FormatError(f"{where}: has missing or unknown entries ({error}); write the shards again") from None
+            raise FormatError(
+                f"{where}: has missing, wrong or unknown entries ({error}); write the shards again"
+            ) from None
+        if manifest.dtype not in ("uint16", "uint32"):
+            raise FormatError(f"{where}: dtype is {manifest.dtype!r}, neither uint16 nor uint32")
         totals = [sum(getattr(entry, name) for entry in manifest.shards) for name in ("tokens", "documents")]
         if totals != [manifest.tokens, manifest.documents]:
             raise FormatError(
@@ -122,3 +130,14 @@ class Manifest:
                 why = f"its {MANIFEST} cannot be read ({(error.strerror or str(error)).lower()})"
             raise DataError(f"{directory}: {why}") from None
         return cls.from_json(text, str(path))
+
+
+def _check_types(entry: Manifest | ShardEntry) -> None:
+    """Raises TypeError for a value that is not of its field's type, or a negative number."""
+    for this in fields(entry):
+        value = getattr(entry, this.name)
+        kinds = get_args(this.type) if isinstance(this.type, UnionType) else (this.type,)
+        if type(value) not in [get_origin(kind) or kind for kind in kinds]:
+            raise TypeError(f"{this.name} is {value!r}")
+        if isinstance(value, int) and value < 0:
+            raise TypeError(f"{this.name} is {value}")

@@ -2,6 +2,7 @@
 
 import io
 import os
+import tokenize
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def open_tokens(path: str | os.PathLike[str], raw_dtype: np.dtype[Any] | None = 
             if version != (1, 0):
                 raise ValueError(f"version {version}")
             shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-        except ValueError as error:
+        except (ValueError, SyntaxError, tokenize.TokenError) as error:
             raise FormatError(f"{path}: its NPY header is damaged ({error}); write it again") from None
         start = file.tell()
     if len(shape) != 1 or dtype.kind not in "iu":

@@ -39,8 +39,13 @@ def read_texts(shards: TokenShards, stretch_tokens: int = STRETCH_TOKENS) -> Ite
             keep = _keep(shards, ids, starts, inside)
             kept = ids[keep]
             before = np.concatenate((np.zeros(1, np.int64), np.cumsum(keep)))
+            try:
+                data = tokenizer.decode_bytes(kept)
+            except DataError as error:
+                file = shards.path / shards.manifest.shards[number].file
+                raise DataError(f"{file}: {error}; the shards are damaged") from None
             text_ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths[kept])))
-            yield Stretch(tokenizer.decode_bytes(kept), text_ends[before[inside]])
+            yield Stretch(data, text_ends[before[inside]])
             if len(ids):
                 begins = len(inside) > 0 and int(inside[-1]) == len(ids)
 
