@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fastbpe.cli.options import check_inputs, check_output, special_names, told_invalid, unescape
+from fastbpe.cli.options import check_inputs, check_output, check_outputs_apart, special_names, told_invalid, unescape
 from fastbpe.errors import ParameterError
 
 
@@ -28,6 +28,19 @@ def test_outputs_are_checked_first(tmp_path: Path) -> None:
         check_output(tmp_path)
     with pytest.raises(ParameterError, match="missing is not a directory"):
         check_output(tmp_path / "missing" / "new.json")
+
+
+def test_no_input_is_written_over(tmp_path: Path) -> None:
+    read, free = tmp_path / "corpus" / "a.txt", tmp_path / "tok.json"
+    read.parent.mkdir()
+    for path in (read, free):
+        path.write_text("text")
+    link = tmp_path / "link"
+    link.symlink_to(read)
+    for words in ((str(read),), ("-", str(read.parent)), (str(tmp_path / "*" / "a*"),), (str(link),)):
+        check_outputs_apart([free, tmp_path / "new.json"], words)
+        with pytest.raises(ParameterError, match=r"a\.txt is one of the inputs"):
+            check_outputs_apart([free, read], words)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

@@ -196,3 +196,18 @@ def test_rare_chunks_can_be_left_out(fastbpe_command: Shell, text: Path, tmp_pat
     code, _, err = fastbpe_command("train", text, "-o", out, "--vocab-size", "270", "--min-chunk-count", "30")
     assert code == 0, err
     assert Tokenizer.load(out).record["corpus"]["dropped_distinct_chunks"] > 0
+
+
+def test_what_would_be_lost_is_refused(fastbpe_command: Shell, text: Path, tmp_path: Path) -> None:
+    fastbpe_command("train", text, "-o", text, "--vocab-size", "270").failed(2, "text.txt is one of the inputs")
+    out = tmp_path / "tok.json"
+    train = ("train", text, "-o", out, "--vocab-size", "270")
+    fastbpe_command(*train, "--log", text).failed(2, "text.txt is one of the inputs")
+    fastbpe_command(*train, "--log", out).failed(2, "is the tokenizer file")
+    fastbpe_command(*train, "--pattern", "").failed(2, "no pattern is called")
+    assert text.read_text() == TEXT
+
+
+def test_sizes_that_no_tokenizer_has(fastbpe_command: Shell, text: Path, tmp_path: Path) -> None:
+    train = ("train", text, "-o", tmp_path / "tok.json", "--vocab-size")
+    fastbpe_command(*train, str(10**30)).failed(2, "do not fit in 32 bits")

@@ -34,6 +34,7 @@ def count(
     if output.suffix != ".npz":
         raise ParameterError(f"{output}: name the file .npz, by which fastbpe train knows chunk counts")
     options.check_output(output)
+    options.check_outputs_apart([output], inputs)
     corpus_read = Corpus(text_source(inputs, reading))
     with progress_on(style=progress) as display:
         counts = count_chunks(

@@ -1,13 +1,15 @@
 """Parameters that several commands share, and the checks that come before any work."""
 
+import contextlib
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from fastbpe.errors import ParameterError
+from fastbpe.errors import DataError, ParameterError
 
 
 def _no_option(_type: object, value: object) -> None:
@@ -125,6 +127,25 @@ def check_output(path: Path) -> None:
         raise ParameterError(f"{folder} is not a directory: make it first or write elsewhere")
     if not os.access(path if path.exists() else folder, os.W_OK):
         raise PermissionError(13, "Permission denied", str(path))
+
+
+def check_outputs_apart(outputs: Iterable[Path], inputs: tuple[str, ...]) -> None:
+    """Refuses to write over a file that is also read."""
+    from fastbpe.corpus.walk import expand
+
+    seen: dict[tuple[int, int], Path] = {}
+    for path in outputs:
+        if path.is_file():
+            state = path.stat()
+            seen[state.st_dev, state.st_ino] = path
+    if not seen:
+        return
+    for word in inputs:
+        with contextlib.suppress(DataError, OSError):  # what cannot be read is told of when it is read
+            for name in () if word == "-" else expand(word, lambda path, why: None):
+                state = os.stat(name)
+                if same := seen.get((state.st_dev, state.st_ino)):
+                    raise ParameterError(f"{same} is one of the inputs, and would be written over: write elsewhere")
 
 
 def check_inputs(inputs: tuple[str, ...]) -> None:

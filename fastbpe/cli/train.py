@@ -66,14 +66,22 @@ def train(
     targets = outputs(output, sizes(vocab_size))
     for path in [*targets.values(), *([log] if log else [])]:
         options.check_output(path)
+    if log and log.resolve() in [path.resolve() for path in targets.values()]:
+        raise ParameterError(f"--log {log} is the tokenizer file: write the merges elsewhere")
+    options.check_outputs_apart([*targets.values(), *([log] if log else [])], inputs)
     counts = counts_source(inputs)
     given: dict[str, Any] = {}
     if counts is None:
         source: Any = Corpus(text_source(inputs, reading))
-        given = {"pattern": pattern or "cl100k", "special_tokens": special, "unmatched": unmatched, "errors": errors}
+        given = {
+            "pattern": "cl100k" if pattern is None else pattern,
+            "special_tokens": special,
+            "unmatched": unmatched,
+            "errors": errors,
+        }
     else:
         source = counts
-        given = {"pattern": pattern} if pattern else {}
+        given = {} if pattern is None else {"pattern": pattern}
         if special:
             given["special_tokens"] = special
     try:
