@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,6 +15,9 @@ from fastbpe.errors import ParameterError
 from fastbpe.kernels.merge import Merger
 
 TIE_BREAKS = ("lowest", "huggingface", "first")
+
+_LARGEST = 2**63 - 1
+"""No count and no length is larger, so that a larger limit means the same."""
 
 _WORK = 2_000_000
 """Occurrences looked at between two looks at signals and callbacks: some hundredths of a second."""
@@ -72,8 +76,8 @@ def learn_merges(
         counts.counts,
         byte_ids,
         n_merges,
-        min_frequency=min_frequency,
-        max_token_length=max_token_length,
+        min_frequency=min(min_frequency, _LARGEST),
+        max_token_length=None if max_token_length is None else min(max_token_length, _LARGEST),
         tie_first=tie_break == "first",
     )
     return _run(merger, np.argsort(byte_ids), on_merges)
@@ -111,8 +115,8 @@ def learn_more_merges(
         counts,
         np.arange(256, dtype=np.uint32),
         n_merges,
-        min_frequency=min_frequency,
-        max_token_length=max_token_length,
+        min_frequency=min(min_frequency, _LARGEST),
+        max_token_length=None if max_token_length is None else min(max_token_length, _LARGEST),
         tie_first=tie_break == "first",
         symbols=place[symbols],
         lengths=np.ascontiguousarray(lengths[order], dtype=np.int64),
@@ -120,13 +124,18 @@ def learn_more_merges(
     return _run(merger, order, on_merges)
 
 
+def check_limits(min_frequency: int, max_token_length: int | None) -> None:
+    """Raises ParameterError for what cannot be asked for, TypeError for what is no integer."""
+    if operator.index(min_frequency) < 1:
+        raise ParameterError(f"min_frequency={min_frequency}: it must be at least 1")
+    if max_token_length is not None and operator.index(max_token_length) < 1:
+        raise ParameterError(f"max_token_length={max_token_length}: it must be at least 1 byte, or None for no limit")
+
+
 def _check(n_merges: int, min_frequency: int, max_token_length: int | None, tie_break: str) -> None:
     if tie_break not in TIE_BREAKS:
         raise ParameterError(f"tie_break={tie_break!r}: choose one of {', '.join(TIE_BREAKS)}")
-    if min_frequency < 1:
-        raise ParameterError(f"min_frequency={min_frequency}: it must be at least 1")
-    if max_token_length is not None and max_token_length < 1:
-        raise ParameterError(f"max_token_length={max_token_length}: it must be at least 1 byte, or None for no limit")
+    check_limits(min_frequency, max_token_length)
     if n_merges < 0:
         raise ParameterError(f"n_merges={n_merges}: it must not be negative")
 

@@ -233,9 +233,11 @@ def list_names(names: Iterable[str] | Mapping[str, int], parameter: str) -> list
     if isinstance(names, (str, bytes)):
         raise ParameterError(f"{parameter} must be a list of names: [{names!r}], not {names!r}")
     listed = list(names)
+    seen: set[str] = set()
     for i, name in enumerate(listed):
         if not isinstance(name, str) or not name:
             raise ParameterError(f"{parameter}[{i}]: {name!r} is not a name: a special token is a text of its own")
-        if name in listed[:i]:
+        if name in seen:
             raise ParameterError(f"{parameter}: {name!r} is given twice")
+        seen.add(name)
     return listed

@@ -98,3 +98,8 @@ def test_bad_parameters_are_refused():
     ):
         with pytest.raises(ParameterError, match=message):
             list_names(names, "special_tokens")
+
+
+def test_many_names_are_listed_in_linear_time():
+    names = [f"<|{i}|>" for i in range(200_000)]
+    assert list_names(names, "special_tokens") == names

@@ -81,6 +81,9 @@ def test_counts_bring_their_pattern_and_special_tokens():
     ("options", "message"),
     [
         ({"vocab_size": 257, "special_tokens": ["<a>", "<b>"]}, "below the floor of 258"),
+        ({"vocab_size": 10**30}, "do not fit in 32 bits"),
+        ({"min_frequency": 0}, "min_frequency=0"),
+        ({"max_token_length": 0}, "max_token_length=0"),
         ({"special_placement": "middle"}, "special_placement='middle'"),
         ({"tie_break": "any"}, "tie_break='any'"),
         ({"eos_token": "</s>"}, "eos_token='</s>' is not among"),
@@ -95,6 +98,15 @@ def test_parameters_are_refused_before_anything_is_read(options, message):
 
     with pytest.raises(fastbpe.ParameterError, match=message):
         fastbpe.train(documents(), **{"vocab_size": 300, **options})
+
+
+def test_limits_that_nothing_reaches():
+    documents = ["aaaa aaaa"]
+    assert trained(documents, 300, min_frequency=2**64).vocab_size == 256
+    assert trained(documents, 300, max_token_length=2**64) == trained(documents, 300)
+    for option in ("min_frequency", "max_token_length"):
+        with pytest.raises(TypeError):
+            trained(documents, 300, **{option: 1.5})
 
 
 def test_merges_are_told_as_they_are_learned():

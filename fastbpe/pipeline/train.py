@@ -11,13 +11,16 @@ from fastbpe import __version__
 from fastbpe.corpus.sources import Corpus, Files
 from fastbpe.counts import ChunkCounts
 from fastbpe.errors import DataError, MemoryBoundError, ParameterError
-from fastbpe.merging import TIE_BREAKS, Merges, OnMerges, learn_merges, merging_bytes
+from fastbpe.merging import TIE_BREAKS, Merges, OnMerges, check_limits, learn_merges, merging_bytes
 from fastbpe.model import PLACEMENTS, ROLES, list_names
 from fastbpe.pattern.named import NAMED
 from fastbpe.pipeline.count import count_chunks
 from fastbpe.pipeline.memory import memory_bound, resident_memory
 from fastbpe.pipeline.progress import ProgressLike, as_progress
 from fastbpe.tokenizer import Tokenizer
+
+LARGEST_VOCABULARY = 2**32 - 8
+"""Some ids short of what 32 bits hold: the merging kernel has marks of its own there."""
 
 
 class _Default(str):
@@ -71,6 +74,7 @@ def train(
         names = _settled(source, pattern, names, unmatched)
     roles = {"bos": bos_token, "eos": eos_token, "pad": pad_token}
     _check(vocab_size, names, roles, special_placement, tie_break, min_chunk_count)
+    check_limits(min_frequency, max_token_length)
     bound = memory_bound(memory)
     if not isinstance(source, ChunkCounts | Corpus):
         source = Corpus(source)
@@ -170,6 +174,8 @@ def _check(
         raise ParameterError(
             f"vocab_size={vocab_size} is below the floor of {floor}: 256 bytes and {len(names)} special tokens"
         )
+    if vocab_size > LARGEST_VOCABULARY:
+        raise ParameterError(f"vocab_size={vocab_size}: more than {LARGEST_VOCABULARY} ids do not fit in 32 bits")
     if special_placement not in PLACEMENTS:
         raise ParameterError(f"special_placement={special_placement!r}: choose one of {', '.join(PLACEMENTS)}")
     if tie_break not in TIE_BREAKS:
