@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from fastbpe.atomic import sync_directory
 from fastbpe.errors import FastbpeError, ParameterError
 from fastbpe.shards.naming import INDEX, JOURNAL, MANIFEST, TOKENIZER
 
@@ -161,13 +162,3 @@ def write_all(descriptor: int, data: bytes | memoryview) -> None:
     view = memoryview(data).cast("B")
     while len(view):
         view = view[os.write(descriptor, view) :]
-
-
-def sync_directory(directory: Path) -> None:
-    """Makes renames in the directory outlive a crash, where the file system can."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

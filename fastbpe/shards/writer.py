@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from fastbpe.atomic import atomic_write
+from fastbpe.atomic import atomic_write, sync_directory
 from fastbpe.errors import FastbpeError, ParameterError
-from fastbpe.shards.journal import Journal, sync_directory, write_all
+from fastbpe.shards.journal import Journal, write_all
 from fastbpe.shards.manifest import ShardEntry
 from fastbpe.shards.naming import INDEX, index_name, shard_name, split_of
 from fastbpe.shards.npy import header
