@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from fastbpe.errors import ParameterError
 from fastbpe.pipeline import progress as module
 from fastbpe.pipeline.progress import Bars, Event, JsonLines, Lines, Progress, amount, as_progress, progress_on
 
@@ -118,9 +119,9 @@ def test_what_progress_takes() -> None:
     silent = as_progress(None)
     run(silent)
     assert as_progress(silent) is silent
-    with pytest.raises(TypeError, match="not str"):
+    with pytest.raises(ParameterError, match="not str"):
         as_progress("auto")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="choose auto, json or none"):
+    with pytest.raises(ParameterError, match="choose auto, json or none"):
         progress_on(io.StringIO(), "loud")
 
 

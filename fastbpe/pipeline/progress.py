@@ -18,6 +18,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol, Self, TextIO
 
+from fastbpe.errors import ParameterError
+
 LINE_SECONDS = 5.0
 EVENT_SECONDS = 0.5
 
@@ -239,7 +241,7 @@ def as_progress(value: ProgressLike) -> Progress:
         return Progress()
     if callable(value):
         return Progress(Calls(value))
-    raise TypeError(f"progress takes None, a function of one Event or a Progress, not {type(value).__name__}")
+    raise ParameterError(f"progress takes None, a function of one Event or a Progress, not {type(value).__name__}")
 
 
 def progress_on(stream: TextIO | None = None, style: str = "auto") -> Progress:
@@ -250,7 +252,7 @@ def progress_on(stream: TextIO | None = None, style: str = "auto") -> Progress:
     if style == "json":
         return Progress(JsonLines(stream))
     if style != "auto":
-        raise ValueError(f"progress style {style!r}: choose auto, json or none")
+        raise ParameterError(f"progress style {style!r}: choose auto, json or none")
     on_terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
     return Progress(Bars(stream) if on_terminal else Lines(stream))
 
