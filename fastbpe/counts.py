@@ -22,7 +22,7 @@ import numpy.typing as npt
 from fastbpe.atomic import atomic_write
 from fastbpe.errors import FormatError, ParameterError
 from fastbpe.kernels.partitions import sum_rows
-from fastbpe.pattern.named import NAMED
+from fastbpe.pattern.named import resolve
 
 FORMAT = "fastbpe chunk counts"
 VERSION = 1
@@ -124,7 +124,7 @@ class ChunkCounts:
         starts = np.zeros(len(counts) + 1, np.int64)
         np.cumsum([len(chunk) for chunk in counts], out=starts[1:])
         data = np.frombuffer(b"".join(counts), np.uint8)
-        text = NAMED.get(pattern, pattern) if isinstance(pattern, str) else pattern
+        text = resolve(pattern)[1]
         return cls(data, starts, np.array(list(counts.values()), np.int64), text, tuple(special_tokens), unmatched)
 
     def __len__(self) -> int:

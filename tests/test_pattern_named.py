@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from pattern_strategies import texts
 
-from fastbpe.pattern.named import NAMED
+from fastbpe.errors import PatternError
+from fastbpe.pattern.named import NAMED, resolve
 from fastbpe.pattern.parser import parse
 from fastbpe.pattern.regex_engine import RegexEngine
 
@@ -37,6 +38,13 @@ AL1_PUBLISHED = r"'s|'t|'re|'ve|'m|'ll|'d| ?[^\W\d]+| ?\d+| ?[^\s\w]+|\s+(?!\S)|
 def test_names():
     assert list(NAMED) == ["gpt2", "cl100k", "o200k", "llama3", "qwen2", "tekken", "poetry", "al1", "none"]
     assert NAMED["none"] is None
+    assert resolve(None) == resolve("none") == ("none", None)
+    assert resolve("gpt2") == resolve(NAMED["gpt2"]) == ("gpt2", NAMED["gpt2"])
+    assert resolve("a+") == (None, "a+")
+    assert resolve(["gpt2", "none", "a+"]) == (None, (NAMED["gpt2"], "a+"))
+    for wrong in ("gpt3", "", 3):
+        with pytest.raises(PatternError):
+            resolve(wrong)
 
 
 @pytest.mark.parametrize("name", [name for name, text in NAMED.items() if text is not None])

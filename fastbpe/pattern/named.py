@@ -5,6 +5,10 @@ takes all white space at the end of the text, line ends included, as one chunk),
 tokenizer.json, which early tiktoken had too.
 """
 
+import re
+
+from ..errors import PatternError
+
 _CONTRACTIONS = r"'s|'t|'re|'ve|'m|'ll|'d"
 _UPPER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
 _LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
@@ -47,3 +51,31 @@ NAMED: dict[str, str | None] = {
 def name_of(text: str | None) -> str | None:
     """The name of a pattern's text, None when it has none."""
     return next((name for name, named in NAMED.items() if named == text), None)
+
+
+def resolve(pattern: object) -> tuple[str | None, str | tuple[str, ...] | None]:
+    """(name, text) of what a user gives as pattern; several in a row have no name and a tuple of texts.
+
+    Raises PatternError for what is neither a name nor a text.
+    """
+    if isinstance(pattern, list | tuple):
+        return None, tuple(text for one in pattern if (text := _resolved(one)[1]) is not None)
+    return _resolved(pattern)
+
+
+def _resolved(pattern: object) -> tuple[str | None, str | None]:
+    if pattern is None:
+        return "none", None
+    if not isinstance(pattern, str):
+        raise PatternError(
+            "a pattern is a name or the text of a regular expression, or several in a list, "
+            f"not {type(pattern).__name__}"
+        )
+    if pattern in NAMED:
+        return pattern, NAMED[pattern]
+    if re.fullmatch(r"[A-Za-z0-9_-]*", pattern):
+        raise PatternError(
+            f"no pattern is called {pattern!r}; the names are {', '.join(NAMED)} "
+            "(to have it read as a regular expression, put it into a group)"
+        )
+    return name_of(pattern), pattern

@@ -1,6 +1,5 @@
 """Splitter: a pattern made ready to cut texts into chunks."""
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from ..errors import PatternError
 from ..kernels.split import SplitTable, check_spans, split_ends, split_last_cut
 from ..text import utf8
 from .automaton import Automaton, compile_pattern
-from .named import NAMED, name_of
+from .named import resolve
 from .parser import Unsupported, parse
 from .program import NotCompilable
 from .tables import kernel_tables
@@ -39,16 +38,15 @@ class Splitter:
         if unmatched not in UNMATCHED:
             raise PatternError(f"unmatched={unmatched!r}: choose refuse or isolate")
         self.unmatched = unmatched
-        self.name: str | None = None
+        self.name: str | None
         self.pattern: Any  # str, tuple of str, or None
+        self.name, self.pattern = resolve(pattern)
         self.note: str | None = None
         self.table: SplitTable | None = None
         self._regex: RegexEngine | None = None
-        if isinstance(pattern, list | tuple):
-            self.pattern = tuple(text for one in pattern if (text := _named(one)[1]) is not None)
+        if isinstance(self.pattern, tuple):
             self.table = _in_a_row(self.pattern)
             return
-        self.name, self.pattern = _named(pattern)
         if self.pattern is not None:
             compiled = _compiled(self.pattern, unmatched)
             if isinstance(compiled, SplitTable):
@@ -108,23 +106,6 @@ class Splitter:
         while table is not None and (table is self.table or table.cuts.ndim == 2):
             yield table
             table = None if table.hopeful else table.then
-
-
-def _named(pattern: object) -> tuple[str | None, str | None]:
-    """(name, text) of what a user gives as pattern."""
-    if pattern is None:
-        return "none", None
-    if not isinstance(pattern, str):
-        kind = type(pattern).__name__
-        raise PatternError(f"a pattern is a name or the text of a regular expression, or several in a list, not {kind}")
-    if pattern in NAMED:
-        return pattern, NAMED[pattern]
-    if re.fullmatch(r"[A-Za-z0-9_-]*", pattern):
-        raise PatternError(
-            f"no pattern is called {pattern!r}; the names are {', '.join(NAMED)} "
-            "(to have it read as a regular expression, put it into a group)"
-        )
-    return name_of(pattern), pattern
 
 
 @lru_cache(maxsize=64)
