@@ -68,8 +68,8 @@ def learn_merges(
     character, "first" the pair that occurs first in the rows of the counts as they are merged so far. Stops early when
     no pair reaches min_frequency, or when each that does would be longer than max_token_length bytes.
     """
+    check_parameters(n_merges, min_frequency, max_token_length, tie_break)
     byte_ids = BYTE_ORDER.astype(np.uint32) if tie_break == "huggingface" else np.arange(256, dtype=np.uint32)
-    _check(n_merges, min_frequency, max_token_length, tie_break)
     merger = Merger(
         counts.data,
         counts.starts,
@@ -101,7 +101,7 @@ def learn_more_merges(
     In the result's pairs, row r of the vocabulary is r and merge k is n + k. Ties go by row ("lowest"), or by row with
     the bytes before all others and in the order of their GPT-2 characters ("huggingface").
     """
-    _check(n_merges, min_frequency, max_token_length, tie_break)
+    check_parameters(n_merges, min_frequency, max_token_length, tie_break)
     n = len(lengths)
     order = np.arange(n)
     if tie_break == "huggingface":
@@ -124,18 +124,14 @@ def learn_more_merges(
     return _run(merger, order, on_merges)
 
 
-def check_limits(min_frequency: int, max_token_length: int | None) -> None:
-    """Raises ParameterError for what cannot be asked for, TypeError for what is no integer."""
+def check_parameters(n_merges: int, min_frequency: int, max_token_length: int | None, tie_break: str) -> None:
+    """Raises ParameterError for what cannot be asked for, TypeError for what is no integer; before a corpus is read."""
+    if tie_break not in TIE_BREAKS:
+        raise ParameterError(f"tie_break={tie_break!r}: choose one of {', '.join(TIE_BREAKS)}")
     if operator.index(min_frequency) < 1:
         raise ParameterError(f"min_frequency={min_frequency}: it must be at least 1")
     if max_token_length is not None and operator.index(max_token_length) < 1:
         raise ParameterError(f"max_token_length={max_token_length}: it must be at least 1 byte, or None for no limit")
-
-
-def _check(n_merges: int, min_frequency: int, max_token_length: int | None, tie_break: str) -> None:
-    if tie_break not in TIE_BREAKS:
-        raise ParameterError(f"tie_break={tie_break!r}: choose one of {', '.join(TIE_BREAKS)}")
-    check_limits(min_frequency, max_token_length)
     if n_merges < 0:
         raise ParameterError(f"n_merges={n_merges}: it must not be negative")
 

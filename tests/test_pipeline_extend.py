@@ -60,5 +60,7 @@ def test_what_cannot_be_is_refused():
         fastbpe.extend(short, ["ab"], 256)
     with pytest.raises(fastbpe.ParameterError, match="the pattern"):
         fastbpe.extend(short, fastbpe.ChunkCounts.from_dict({b"ab": 2}, pattern="gpt2"), 300)
+    with pytest.raises(fastbpe.ParameterError, match="min_frequency=0"):
+        fastbpe.extend(short, iter([]), 300, min_frequency=0)
     with pytest.raises(fastbpe.DataError, match="no text"):
         fastbpe.extend(short, [""], 300)

@@ -86,6 +86,8 @@ def test_counts_bring_their_pattern_and_special_tokens():
         ({"max_token_length": 0}, "max_token_length=0"),
         ({"special_placement": "middle"}, "special_placement='middle'"),
         ({"tie_break": "any"}, "tie_break='any'"),
+        ({"min_frequency": 0}, "min_frequency=0"),
+        ({"max_token_length": 0}, "max_token_length=0"),
         ({"eos_token": "</s>"}, "eos_token='</s>' is not among"),
         ({"special_tokens": "<s>"}, "list of names"),
         ({"pattern": "gpt3"}, "gpt3"),

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import fields
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from fastbpe import __version__
 from fastbpe.corpus.sources import Source
 from fastbpe.counts import ChunkCounts
 from fastbpe.errors import ParameterError
-from fastbpe.merging import Merges, OnMerges, learn_more_merges
+from fastbpe.merging import Merges, OnMerges, check_parameters, learn_more_merges
 from fastbpe.model import Model
 from fastbpe.pipeline.count import count_chunks
 from fastbpe.pipeline.memory import memory_bound
 from fastbpe.pipeline.progress import ProgressLike, as_progress
-from fastbpe.pipeline.train import check_counts, check_memory
+from fastbpe.pipeline.train import check_counts, check_memory, record_of, telling
 from fastbpe.tokenizer import Tokenizer
 
 
@@ -45,6 +44,8 @@ def extend(
     vocab_size = operator.index(vocab_size)
     if vocab_size < model.vocab_size:
         raise ParameterError(f"vocab_size={vocab_size} is below the {model.vocab_size} ids that the tokenizer has")
+    n_merges = vocab_size - model.vocab_size
+    check_parameters(n_merges, min_frequency, max_token_length, tie_break)
     bound = memory_bound(memory)
     with as_progress(progress) as display:
         if isinstance(source, ChunkCounts):
@@ -62,15 +63,8 @@ def extend(
                 progress=display,
             )
         check_counts(counts)
-        n_merges = vocab_size - model.vocab_size
         check_memory(counts, counts, n_merges, bound)
         display.phase("merge", n_merges, "merges")
-
-        def tell(part: Merges) -> None:
-            display.advance(len(part))
-            if on_merges is not None:
-                on_merges(part)
-
         ids, offsets = tokenizer.encode_chunks(counts.data, counts.starts)
         bytes_of_rows = np.full(len(model.ids), -1, np.int64)
         bytes_of_rows[np.searchsorted(model.ids, model.byte_ids)] = np.arange(256)
@@ -83,21 +77,16 @@ def extend(
             min_frequency,
             max_token_length,
             tie_break,
-            tell,
+            telling(display, on_merges),
         )
         display.finish(stopped_by=merges.stop_reason)
-    record = {
-        "fastbpe": __version__,
-        "parameters": {
-            "vocab_size": vocab_size,
-            "min_frequency": min_frequency,
-            "max_token_length": max_token_length,
-            "tie_break": tie_break,
-        },
-        "corpus": counts.facts(),
-        "stop_reason": merges.stop_reason,
-        "extended": model.record,
+    parameters = {
+        "vocab_size": vocab_size,
+        "min_frequency": min_frequency,
+        "max_token_length": max_token_length,
+        "tie_break": tie_break,
     }
+    record = record_of(parameters, counts.facts(), merges) | {"extended": model.record}
     return Tokenizer(_extended(model, merges, record))
 
 
@@ -108,15 +97,15 @@ def _extended(model: Model, merges: Merges, record: dict[str, Any]) -> Model:
     for left, right in merges.pairs.tolist():
         tokens.append(tokens[left] + tokens[right])
     new = tokens[len(model.tokens) :]
-    changed = {
-        "ids": ids.astype(np.uint32),
-        "data": np.concatenate((model.data, np.frombuffer(b"".join(new), np.uint8))),
-        "starts": np.concatenate((model.starts, model.starts[-1] + np.cumsum([len(t) for t in new], dtype=np.int64))),
-        "merges": np.concatenate((model.merges, np.column_stack((ids[merges.pairs], new_ids)))),
-        "counts": None if model.counts is None else np.concatenate((model.counts, merges.counts)),
-        "record": record,
-    }
-    return Model(**{field.name: getattr(model, field.name) for field in fields(Model)} | changed)
+    return replace(
+        model,
+        ids=ids.astype(np.uint32),
+        data=np.concatenate((model.data, np.frombuffer(b"".join(new), np.uint8))),
+        starts=np.concatenate((model.starts, model.starts[-1] + np.cumsum([len(t) for t in new], dtype=np.int64))),
+        merges=np.concatenate((model.merges, np.column_stack((ids[merges.pairs], new_ids)))),
+        counts=None if model.counts is None else np.concatenate((model.counts, merges.counts)),
+        record=record,
+    )
 
 
 def _check_rules(model: Model, counts: ChunkCounts) -> None:

@@ -11,12 +11,12 @@ from fastbpe import __version__
 from fastbpe.corpus.sources import Corpus, Files
 from fastbpe.counts import ChunkCounts
 from fastbpe.errors import DataError, MemoryBoundError, ParameterError
-from fastbpe.merging import TIE_BREAKS, Merges, OnMerges, check_limits, learn_merges, merging_bytes
+from fastbpe.merging import Merges, OnMerges, check_parameters, learn_merges, merging_bytes
 from fastbpe.model import PLACEMENTS, ROLES, list_names
-from fastbpe.pattern.named import NAMED
+from fastbpe.pattern.named import resolve
 from fastbpe.pipeline.count import count_chunks
 from fastbpe.pipeline.memory import memory_bound, resident_memory
-from fastbpe.pipeline.progress import ProgressLike, as_progress
+from fastbpe.pipeline.progress import Progress, ProgressLike, as_progress
 from fastbpe.tokenizer import Tokenizer
 
 LARGEST_VOCABULARY = 2**32 - 8
@@ -73,8 +73,9 @@ def train(
     if isinstance(source, ChunkCounts):
         names = _settled(source, pattern, names, unmatched)
     roles = {"bos": bos_token, "eos": eos_token, "pad": pad_token}
-    _check(vocab_size, names, roles, special_placement, tie_break, min_chunk_count)
-    check_limits(min_frequency, max_token_length)
+    _check(vocab_size, names, roles, special_placement, min_chunk_count)
+    n_merges = vocab_size - 256 - len(names)
+    check_parameters(n_merges, min_frequency, max_token_length, tie_break)
     bound = memory_bound(memory)
     if not isinstance(source, ChunkCounts | Corpus):
         source = Corpus(source)
@@ -98,29 +99,18 @@ def train(
             corpus["dropped_chunks"] = everything.total - counts.total
             corpus["dropped_distinct_chunks"] = len(everything) - len(counts)
         check_counts(counts, source if isinstance(source, Corpus) else None)
-        n_merges = vocab_size - 256 - len(names)
         check_memory(everything, counts, n_merges, bound)
         del everything
         display.phase("merge", n_merges, "merges")
-
-        def tell(part: Merges) -> None:
-            display.advance(len(part))
-            if on_merges is not None:
-                on_merges(part)
-
+        tell = telling(display, on_merges)
         merges = learn_merges(counts, n_merges, min_frequency, max_token_length, tie_break, tell)
         display.finish(stopped_by=merges.stop_reason)
-    record: dict[str, Any] = {
-        "fastbpe": __version__,
-        "parameters": {
-            "vocab_size": vocab_size,
-            "min_frequency": min_frequency,
-            "max_token_length": max_token_length,
-            "tie_break": tie_break,
-            "min_chunk_count": min_chunk_count,
-        },
-        "corpus": corpus,
-        "stop_reason": merges.stop_reason,
+    parameters = {
+        "vocab_size": vocab_size,
+        "min_frequency": min_frequency,
+        "max_token_length": max_token_length,
+        "tie_break": tie_break,
+        "min_chunk_count": min_chunk_count,
     }
     return Tokenizer.from_merges(
         merges.pairs,
@@ -132,7 +122,7 @@ def train(
         eos_token=eos_token,
         pad_token=pad_token,
         unmatched=counts.unmatched,
-        record=record,
+        record=record_of(parameters, corpus, merges),
     )
 
 
@@ -160,13 +150,29 @@ def check_memory(everything: ChunkCounts, counts: ChunkCounts, n_merges: int, bo
         )
 
 
+def telling(display: Progress, on_merges: OnMerges | None) -> OnMerges:
+    """What happens with merges as they are learned: the display advances, and they are handed on."""
+
+    def tell(part: Merges) -> None:
+        display.advance(len(part))
+        if on_merges is not None:
+            on_merges(part)
+
+    return tell
+
+
+def record_of(parameters: dict[str, Any], corpus: dict[str, int], merges: Merges) -> dict[str, Any]:
+    """What a tokenizer's record says of its training; plain JSON values, no path and no clock."""
+    return {
+        "fastbpe": __version__,
+        "parameters": parameters,
+        "corpus": corpus,
+        "stop_reason": merges.stop_reason,
+    }
+
+
 def _check(
-    vocab_size: int,
-    names: list[str],
-    roles: dict[str, str | None],
-    special_placement: str,
-    tie_break: str,
-    min_chunk_count: int,
+    vocab_size: int, names: list[str], roles: dict[str, str | None], special_placement: str, min_chunk_count: int
 ) -> None:
     """Refuses before the reading begins what would be refused after it."""
     floor = 256 + len(names)
@@ -178,8 +184,6 @@ def _check(
         raise ParameterError(f"vocab_size={vocab_size}: more than {LARGEST_VOCABULARY} ids do not fit in 32 bits")
     if special_placement not in PLACEMENTS:
         raise ParameterError(f"special_placement={special_placement!r}: choose one of {', '.join(PLACEMENTS)}")
-    if tie_break not in TIE_BREAKS:
-        raise ParameterError(f"tie_break={tie_break!r}: choose one of {', '.join(TIE_BREAKS)}")
     if min_chunk_count < 1:
         raise ParameterError(f"min_chunk_count={min_chunk_count}: it must be at least 1, which keeps every chunk")
     for role in ROLES:
@@ -190,8 +194,7 @@ def _check(
 
 def _settled(counts: ChunkCounts, pattern: str | None, names: list[str], unmatched: str) -> list[str]:
     """The special tokens of a training from counts, which were made with one pattern and cannot take another."""
-    given = None if pattern is None else NAMED.get(pattern, pattern)
-    if pattern is not _CL100K and given != counts.pattern:
+    if pattern is not _CL100K and resolve(pattern)[1] != counts.pattern:
         raise ParameterError(f"pattern={pattern!r}, but these counts were made with {counts.pattern!r}: leave it out")
     if unmatched is not _REFUSE and unmatched != counts.unmatched:
         raise ParameterError(f"unmatched={unmatched!r}, but these counts were made with {counts.unmatched!r}")
