@@ -29,6 +29,7 @@ from fastbpe.model import Model, list_names, model_of_merges
 from fastbpe.pattern.splitter import Splitter
 from fastbpe.pieces import Piece, Specials, pieces
 from fastbpe.text import to_bytes
+from fastbpe.threads import ordered_map, thread_count
 
 #: Bound of the caches of all threads that use one tokenizer at the same time.
 CACHE_BYTES = 96 << 20
@@ -239,7 +240,7 @@ class Tokenizer:
         ids[offsets[i]:offsets[i + 1]]."""
         if isinstance(texts, (str, bytes, bytearray, memoryview)):
             raise ParameterError("a batch is a list of texts, not one text: use encode, or put it in a list")
-        n_threads = _upstairs("pipeline.threads", "thread_count")(threads)
+        n_threads = thread_count(threads)
         specials = self._specials(allowed_special, disallowed_special, add_bos, add_eos)
         work = pieces(texts, specials, self.splitter)
         buffer = IdBuffer()
@@ -250,7 +251,6 @@ class Tokenizer:
                 ends = self.splitter.span_ends(data, spans)
                 offsets.append(self._encoder.append_spans(buffer, data, spans, ends)[text_ends])
         else:
-            ordered_map = _upstairs("pipeline.threads", "ordered_map")
             for ids, text_ends in ordered_map(self._encode_piece, itertools.chain(few, work), n_threads):
                 offsets.append(text_ends + buffer.n)
                 buffer.extend(ids)
@@ -513,7 +513,7 @@ class Tokenizer:
         return self._order[np.searchsorted(self._all_tokens[0], ids, sorter=self._order)]
 
     def _checked_ids(self, ids: ArrayLike) -> NDArray[np.uint32]:
-        """The ids as join_tokens takes them. Raises DataError for what cannot be an id."""
+        """The ids as TokenBytes.join takes them. Raises DataError for what cannot be an id."""
         array = np.asarray(ids)
         if array.dtype.kind in "Of" and array.ndim == 1:  # integers of any size, or what is no id at all
             for at, id in enumerate(cast(Iterable[object], ids)):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fastbpe.errors import ParameterError
-from fastbpe.pipeline.threads import available_cpus, ordered_map, thread_count
+from fastbpe.threads import available_cpus, ordered_map, thread_count
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

@@ -10,9 +10,9 @@ from fastbpe.pattern.splitter import Splitter
 from fastbpe.pipeline.bounded import BoundedCounter, table_bytes
 from fastbpe.pipeline.invalid import InvalidBytes, check_errors, invalid_in, replaced
 from fastbpe.pipeline.progress import ProgressLike, as_progress
-from fastbpe.pipeline.threads import ordered_map, thread_count
 from fastbpe.pipeline.units import Unit, units
 from fastbpe.text import utf8
+from fastbpe.threads import ordered_map, thread_count
 
 
 def count_chunks(

@@ -23,12 +23,12 @@ from fastbpe.pipeline.entries import address_entry, reader_entry, source_entries
 from fastbpe.pipeline.invalid import InvalidBytes, check_errors, invalid_in, replaced
 from fastbpe.pipeline.policy import Policy
 from fastbpe.pipeline.progress import Progress, ProgressLike, as_progress
-from fastbpe.pipeline.threads import ordered_map, thread_count
 from fastbpe.pipeline.units import Unit, units
 from fastbpe.shards.journal import Journal, begin, clean
 from fastbpe.shards.manifest import Manifest
 from fastbpe.shards.naming import MANIFEST, TOKENIZER, check_prefix
 from fastbpe.shards.writer import SHARD_TOKENS, ShardWriter, disk_error, shard_dtype
+from fastbpe.threads import ordered_map, thread_count
 from fastbpe.tokenizer import Tokenizer
 
 
