@@ -133,8 +133,8 @@ def check_counts(counts: ChunkCounts, corpus: Corpus | None = None) -> None:
         skipped = f"; skipped were {len(examples)}, the first: {': '.join(examples[0])}" if examples else ""
         raise DataError(
             f"the corpus holds no text to train on ({counts.corpus.documents} documents, "
-            f"{counts.corpus.n_bytes} bytes{skipped}): give at least one non-empty document, and no min_chunk_count above "
-            "what occurs"
+            f"{counts.corpus.n_bytes} bytes{skipped}): give at least one non-empty document, and no min_chunk_count "
+            "above what occurs"
         )
 
 
