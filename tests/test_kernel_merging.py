@@ -2,14 +2,13 @@
 
 import numpy as np
 import reference
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from merge_corpora import IDENTITY, corpora, learned
 
 from fastbpe.kernels.merge import Merger
 
 
-@settings(deadline=None, max_examples=100)
 @given(corpora, st.integers(0, 10), st.integers(0, 10), st.integers(1, 3), st.none() | st.integers(1, 6))
 def test_goes_on_from_words_merged_before(corpus, first, more, min_frequency, max_token_length):
     limits = {"min_frequency": min_frequency, "max_token_length": max_token_length}

@@ -1,12 +1,11 @@
 """kernels/sweep.pyx: whatever is hot, its counts are those of a recount, and nothing else is that frequent."""
 
 import reference
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from merge_corpora import corpora, merger
 
 
-@settings(deadline=None, max_examples=100)
 @given(corpora, st.integers(1, 30), st.sampled_from([0, 2**16]))
 def test_incremental_counts_equal_a_recount_after_each_merge(corpus, n_merges, small):
     m = merger(corpus, n_merges, small=small)

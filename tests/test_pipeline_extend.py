@@ -2,7 +2,7 @@
 
 import pytest
 import reference
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import fastbpe
@@ -12,7 +12,6 @@ from fastbpe.pattern.named import NAMED
 documents_of = st.lists(st.text("abc \n", min_size=1, max_size=40), min_size=1, max_size=5)
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     documents_of, st.integers(0, 10), st.integers(0, 10), st.sampled_from(TIE_BREAKS), st.sampled_from(["gpt2", "none"])
 )
@@ -25,7 +24,6 @@ def test_the_same_text_gives_what_one_training_would_have(documents, first, more
     assert long.record["extended"] == short.record
 
 
-@settings(deadline=None, max_examples=100)
 @given(documents_of, documents_of, st.integers(0, 10), st.integers(1, 10))
 def test_new_text_is_merged_as_the_tokenizer_encodes_it(old, new, first, more):
     short = fastbpe.train(old, 257 + first, pattern="gpt2", special_tokens=["<s>"])

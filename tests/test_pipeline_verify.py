@@ -3,7 +3,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fastbpe.corpus.sources import files
@@ -25,7 +25,6 @@ def no_waiting_for_the_disk():
 lists = st.lists(st.sampled_from([b"", b"a", b"ab", b"abab", b"b" * 9]), max_size=6)
 
 
-@settings(max_examples=100)
 @given(lists, lists, st.integers(1, 9), st.sampled_from([None, "<e>"]))
 def test_differs_exactly_when_the_documents_do(documents, others, shard_tokens, eos):
     with tempfile.TemporaryDirectory() as out:
