@@ -6,6 +6,7 @@ decides ties by the pair met first has one answer. Counts made on several machin
 
 from __future__ import annotations
 
+import errno
 import json
 import mmap
 import os
@@ -239,6 +240,10 @@ class ChunkCounts:
             )
         except FormatError:
             raise
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+            raise FormatError(f"{os.fspath(path)}: not a file of chunk counts (its parts lie nowhere)") from error
         except _UNREADABLE as error:
             raise FormatError(f"{os.fspath(path)}: not a file of chunk counts ({error})") from error
 

@@ -255,6 +255,15 @@ def test_damaged_arrays_are_refused(tmp_path: Path) -> None:
         ChunkCounts.load(tmp_path / "a.npz")
 
 
+def test_an_archive_whose_parts_lie_nowhere_is_refused(tmp_path: Path) -> None:
+    ChunkCounts.from_dict({b"ab": 5}).save(tmp_path / "a.npz")
+    whole = bytearray((tmp_path / "a.npz").read_bytes())
+    whole[-3] ^= 0x80  # where the archive's directory starts, its highest byte
+    (tmp_path / "a.npz").write_bytes(whole)
+    with pytest.raises(FormatError, match=r"a\.npz: not a file of chunk counts"):
+        ChunkCounts.load(tmp_path / "a.npz")
+
+
 @given(tables, st.integers(1, 2**40))
 def test_rare_rows_can_be_left_out(table: dict[bytes, int], least: int) -> None:
     counts = ChunkCounts.from_dict(table, pattern="gpt2")
