@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from fastbpe.errors import FastbpeError, ParameterError
+from fastbpe.errors import FastbpeError, FormatError, ParameterError
 from fastbpe.shards.journal import begin, clean
 
 RUN = {"fingerprint": "f", "allowed": ("a",), "sources": "digest"}
@@ -101,3 +101,13 @@ def test_discard_and_clean(tmp_path):
     assert sorted(os.listdir(out)) == ["index", "journal.jsonl", "tokenizer.json"]
     journal.discard()
     assert not out.exists()
+
+
+@pytest.mark.parametrize("damage", [b"[1]\n", b"{\n", b'"\xff"\n'])
+def test_a_damaged_journal_is_refused(tmp_path, damage):
+    out = tmp_path / "out"
+    begin(out, RUN, resume=True).close()
+    path = out / "journal.jsonl"
+    path.write_bytes(path.read_bytes() + damage)
+    with pytest.raises(FormatError, match="is damaged; remove the directory"):
+        begin(out, RUN, resume=True)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastbpe.errors import FastbpeError, ParameterError
+from fastbpe.errors import FastbpeError, FormatError, ParameterError
 from fastbpe.shards.journal import begin
 from fastbpe.shards.writer import ShardWriter, disk_error, shard_dtype
 
@@ -76,13 +76,16 @@ def test_documents_cross_shards(documents, cuts, shard_tokens):
 def test_going_on_from_any_entry(documents, shard_tokens, data):
     batches = list(batches_of(documents, [(i, False) for i in (3, 9, 9, 20)]))
 
-    def write(directory, kept):
-        """A run that finds the first `kept` shards of another one entered."""
+    def write(directory, kept, other=None):
+        """A run that finds the first `kept` shards of another one, which lie in `other`, entered."""
         journal = begin(directory, {}, resume=True)
         first, offset = 0, None
         for line in kept:
             journal.append(line)
             first, offset = line["state"], line["offset"]
+            for name in (line["shard"]["file"], line["shard"]["index"]):
+                (directory / name).parent.mkdir(exist_ok=True)
+                (directory / name).write_bytes((other / name).read_bytes())
         with ShardWriter(journal, "p", 300, shard_tokens) as writer:
             for number in range(first, len(batches)):
                 tokens, ends = batches[number]
@@ -96,10 +99,26 @@ def test_going_on_from_any_entry(documents, shard_tokens, data):
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
         entries, lines = write(Path(one), [])
         kept = data.draw(st.integers(0, len(lines)))
-        assert write(Path(two), lines[:kept]) == (entries, lines)
+        assert write(Path(two), lines[:kept], Path(one)) == (entries, lines)
         for entry in entries[kept:]:
             assert (Path(one) / entry.file).read_bytes() == (Path(two) / entry.file).read_bytes()
             assert (Path(one) / entry.index).read_bytes() == (Path(two) / entry.index).read_bytes()
+
+
+@pytest.mark.parametrize("damage", [os.unlink, lambda path: path.write_bytes(path.read_bytes()[:-1])])
+@pytest.mark.parametrize("part", ["file", "index"])
+def test_entered_shards_must_be_whole(tmp_path, damage, part):
+    journal = begin(tmp_path / "out", {}, resume=False)
+    with ShardWriter(journal, "p", 300, 2) as writer:
+        writer.add(writer.pack(np.arange(5, dtype=np.uint32)), np.array([2, 5]), 0)
+        entry = writer.finish(1)[0]
+    damage(tmp_path / "out" / getattr(entry, part))
+    with pytest.raises(FormatError, match="not as the journal says, or not there"):
+        ShardWriter(journal, "p", 300, 2)
+    journal.entries[0]["shard"]["more"] = 1
+    with pytest.raises(FormatError, match="journal is damaged"):
+        ShardWriter(journal, "p", 300, 2)
+    journal.close()
 
 
 def test_dtype_at_the_edge():

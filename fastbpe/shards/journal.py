@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fastbpe.atomic import sync_directory
-from fastbpe.errors import FastbpeError, ParameterError
+from fastbpe.errors import FastbpeError, FormatError, ParameterError
 from fastbpe.shards.naming import INDEX, JOURNAL, MANIFEST, TOKENIZER
 
 try:
@@ -117,7 +117,12 @@ def _read(journal: Journal, parameters: dict[str, Any]) -> None:
     whole = data[: data.rfind(b"\n") + 1]
     if len(whole) < len(data):
         os.ftruncate(descriptor, len(whole))
-    lines = [json.loads(line) for line in whole.splitlines()]
+    try:
+        lines = [json.loads(line) for line in whole.splitlines()]
+        if not all(isinstance(line, dict) for line in lines):
+            raise ValueError
+    except ValueError:
+        raise FormatError(f"{directory / JOURNAL}: is damaged; remove the directory and start anew") from None
     # JSON has no tuples: compare what was written with what would be.
     parameters = json.loads(json.dumps(parameters))
     if not lines:

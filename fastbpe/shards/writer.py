@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from fastbpe.atomic import atomic_write, sync_directory
-from fastbpe.errors import FastbpeError, ParameterError
+from fastbpe.errors import FastbpeError, FormatError, ParameterError
 from fastbpe.shards.journal import Journal, write_all
 from fastbpe.shards.manifest import ShardEntry
 from fastbpe.shards.naming import INDEX, index_name, shard_name, split_of
-from fastbpe.shards.npy import header
+from fastbpe.shards.npy import header, open_tokens
 
 SHARD_TOKENS = 100_000_000
 EARLY_SYNC_BYTES = 32 << 20
@@ -29,6 +29,26 @@ EARLY_SYNC_BYTES = 32 << 20
 def shard_dtype(id_limit: int) -> np.dtype[Any]:
     """Type of the ids in the shards: uint16 when every id below `id_limit` fits, else uint32."""
     return np.dtype("<u2") if id_limit <= 1 << 16 else np.dtype("<u4")
+
+
+def _complete(journal: Journal) -> list[ShardEntry]:
+    """The shards that the journal holds. Raises FormatError for one that is not there any more as a whole."""
+    try:
+        entries = [ShardEntry(**line["shard"]) for line in journal.entries]
+    except (KeyError, TypeError):
+        raise FormatError(f"{journal.directory}: its journal is damaged; remove the directory and start anew") from None
+    for entry in entries:
+        for name, n in ((entry.file, entry.tokens), (entry.index, entry.documents)):
+            path = journal.directory / name
+            try:
+                whole = len(open_tokens(path)) == n
+            except (OSError, FormatError):
+                whole = False
+            if not whole:
+                raise FormatError(
+                    f"{path}: is not as the journal says, or not there; remove the directory and start anew"
+                )
+    return entries
 
 
 class ShardWriter:
@@ -43,7 +63,7 @@ class ShardWriter:
     ) -> None:
         self.directory = journal.directory
         self.dtype = shard_dtype(id_limit)
-        self.entries = [ShardEntry(**line["shard"]) for line in journal.entries]
+        self.entries = _complete(journal)
         self._journal = journal
         self._prefix = prefix
         self._id_limit = id_limit
