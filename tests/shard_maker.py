@@ -8,7 +8,7 @@ import pytest
 
 from fastbpe.shards.journal import begin
 from fastbpe.shards.manifest import Manifest
-from fastbpe.shards.writer import ShardWriter, shard_dtype
+from fastbpe.shards.writer import ShardWriter
 from fastbpe.tokenizer import Tokenizer
 
 TOKENIZER = Tokenizer.from_merges([(97, 98), (256, 99)], pattern="none", special_tokens=["<s>", "<e>"])
@@ -31,7 +31,7 @@ def make_shards(directory, documents, shard_tokens=5, bos=False, eos=None, token
         tokenizer.save(directory / "tokenizer.json")
         manifest = Manifest(
             tokenizer.fingerprint,
-            shard_dtype(tokenizer.id_limit).name,
+            writer.dtype.name,
             tokenizer.id_limit,
             len(tokens),
             len(documents),

@@ -89,13 +89,30 @@ def test_killed_at_every_point(run, tmp_path, how):
     assert point > 50
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_killed_again_and_again(run, tmp_path, seed):
-    run(tmp_path / "whole")
+OPTIONS = [
+    {},
+    {"val_shards": 0, "val_fraction": 0.4, "shuffle": 1},
+    {"format": "llmc"},
+    {"format": "dolma", "val_shards": 0},
+    {"format": "megatron", "val_shards": 0, "val_fraction": 0.4, "shard_tokens": None},
+    {"format": "nanogpt", "val_shards": 0, "shard_tokens": None},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: options.get("format", "npy"))
+@pytest.mark.parametrize("seed", range(9))
+def test_killed_again_and_again(run, tmp_path, seed, options):
+    run(tmp_path / "whole", **options)
     out = tmp_path / "out"
     chance = random.Random(seed)
-    while killed_at(chance.randrange(40), chance.choice(["before", "half", "after"]), lambda: run(out, threads=2)):
-        pass
+
+    def work():
+        run(out, threads=1 + seed % 2, **options)
+
+    # A form of one file starts anew each time, so the points must come to lie behind its end.
+    for most in itertools.count(40, 2):
+        if not killed_at(chance.randrange(most), chance.choice(["before", "half", "after"]), work):
+            break
     assert contents(out) == contents(tmp_path / "whole")
 
 

@@ -1,3 +1,5 @@
+import csv
+import gzip
 import json
 import os
 import resource
@@ -152,6 +154,15 @@ def test_manifest_tells_of_the_sources(tmp_path):
         ({"eos_token": "<x>"}, r"'<x>' is not a special token of this tokenizer; it has <s>, <e>"),
         ({"prefix": "train"}, "prefix"),
         ({"shard_tokens": 0}, "shard_tokens"),
+        ({"format": "x"}, "format"),
+        ({"format": "llmc", "shard_tokens": 1 << 31}, "at most 2,147,483,647 in llmc"),
+        ({"format": "nanogpt", "shard_tokens": 5}, "leave out shard_tokens"),
+        ({"format": "megatron", "val_shards": 1}, "leave out val_shards"),
+        ({"format": "nanogpt", "prefix": "x"}, "leave out the prefix"),
+        ({"format": "dolma", "val_fraction": 0.1}, "knows no splits"),
+        ({"val_fraction": 1.0}, "below 1"),
+        ({"val_fraction": 0.1, "val_shards": 1}, "choose one"),
+        ({"shuffle": 0.5}, "the seed"),
         ({"val_shards": -1}, "val_shards"),
         ({"threads": 0}, "threads"),
         ({"errors": "ignore"}, "errors"),
@@ -307,3 +318,192 @@ def test_a_file_that_cannot_grow_is_a_clean_error(tmp_path):
     os.close(read)
     assert message == ["FastbpeError", f"{tmp_path}/out: the disk is full; free some space, then start again"]
     assert not (tmp_path / "out").exists()
+
+
+def megatron_documents(out, prefix):
+    """Documents as Megatron-LM's IndexedDataset opens them."""
+    index = (out / f"{prefix}.idx").read_bytes()
+    assert index[:9] == b"MMIDIDX\0\0"
+    assert np.frombuffer(index, "<u8", 1, 9)[0] == 1
+    dtype = {8: np.uint16, 4: np.int32}[index[17]]
+    sequences, documents = np.frombuffer(index, "<u8", 2, 18).tolist()
+    lengths = np.frombuffer(index, "<i4", sequences, 34)
+    pointers = np.frombuffer(index, "<i8", sequences, 34 + lengths.nbytes)
+    indices = np.frombuffer(index, "<i8", documents, 34 + lengths.nbytes + pointers.nbytes)
+    assert len(index) == 34 + lengths.nbytes + pointers.nbytes + indices.nbytes
+    assert indices.tolist() == list(range(sequences + 1))
+    data = np.memmap(out / f"{prefix}.bin", dtype, "r") if (out / f"{prefix}.bin").stat().st_size else np.zeros(0)
+    itemsize = np.dtype(dtype).itemsize
+    return [data[p // itemsize : p // itemsize + n].tolist() for p, n in zip(pointers, lengths, strict=True)], dtype
+
+
+DOCUMENTS = ["ab c", "", "abc" * 30, "x", "", "ab"] * 4
+
+
+def expected_documents(tokenizer=TOKENIZER, eos=EOS):
+    return [[*tokenizer.encode(document), eos] for document in DOCUMENTS]
+
+
+def flat(documents):
+    return [token for document in documents for token in document]
+
+
+@pytest.mark.parametrize("form", ["npy", "nanogpt", "llmc", "megatron", "dolma"])
+def test_forms_are_read_by_our_own_reader(tmp_path, form):
+    sized = {} if form in ("nanogpt", "megatron") else {"shard_tokens": 50}
+    encode_dataset(TOKENIZER, DOCUMENTS, tmp_path / "out", eos_token="<e>", format=form, **sized)
+    shards = TokenShards(tmp_path / "out")
+    shards.verify()
+    assert [shards.document(i).tolist() for i in range(shards.documents)] == expected_documents()
+    assert shards[:].tolist() == flat(expected_documents())
+    assert verify_dataset(tmp_path / "out", None, DOCUMENTS).documents == len(DOCUMENTS)
+    names = [name for name in os.listdir(tmp_path / "out") if "train" in name or "val" in name]
+    assert len(names) == (len(shards.manifest.shards) if form in ("npy", "nanogpt", "llmc") else 0)
+    (beside, *_) = [*shards.manifest.shards[0].beside, shards.manifest.shards[0].file]
+    data = bytearray((tmp_path / "out" / beside).read_bytes())
+    data[-1] ^= 1
+    (tmp_path / "out" / beside).write_bytes(data)
+    with pytest.raises(DataError, match="is not as it was written"):
+        shards.verify()
+
+
+@pytest.mark.parametrize("form", ["npy", "nanogpt", "llmc", "megatron", "dolma"])
+@pytest.mark.parametrize("documents", [[], ["", ""]])
+def test_forms_of_nothing(tmp_path, form, documents):
+    encode_dataset(TOKENIZER, documents, tmp_path / "out", format=form)
+    shards = TokenShards(tmp_path / "out")
+    shards.verify()
+    assert [shards.document_text(i) for i in range(shards.documents)] == documents
+
+
+def test_nanogpt_opened_as_it_opens(tmp_path):
+    encode_dataset(TOKENIZER, DOCUMENTS, tmp_path / "out", eos_token="<e>", format="nanogpt", val_fraction=0.5)
+    files = {split: np.memmap(tmp_path / f"out/{split}.bin", np.uint16, "r").tolist() for split in ("train", "val")}
+    assert sorted(files["train"] + files["val"]) == sorted(flat(expected_documents()))
+    verify = TokenShards(tmp_path / "out")
+    assert verify[:].tolist() == files["val"] + files["train"]
+
+
+LLMC = [(300, 20240520, 1, "<u2"), (65_537, 20240801, 7, "<u4")]
+
+
+@pytest.mark.parametrize(("id_limit", "magic", "version", "dtype"), LLMC)
+def test_llmc_opened_as_it_opens(tmp_path, id_limit, magic, version, dtype):
+    tokenizer = tokenizer_of(id_limit)
+    out = tmp_path / "out"
+    encode_dataset(tokenizer, DOCUMENTS, out, eos_token="<e>", format="llmc", shard_tokens=70, val_shards=1)
+    tokens = []
+    names = sorted(out.glob("tokens_*_*.bin"), key=lambda path: path.name.split("_")[-1])
+    assert [name.name for name in names[:2]] == ["tokens_val_000000.bin", "tokens_train_000001.bin"]
+    for name in names:
+        data = name.read_bytes()
+        head = np.frombuffer(data, "<i4", 256)
+        assert head[:2].tolist() == [magic, version] and not head[3:].any()
+        assert len(data) == 1024 + np.dtype(dtype).itemsize * int(head[2])
+        tokens += np.frombuffer(data, dtype, offset=1024).tolist()
+    assert tokens == flat(expected_documents(tokenizer, id_limit - 1))
+
+
+@pytest.mark.parametrize(("id_limit", "dtype"), [(65_499, np.uint16), (65_500, np.int32), (65_537, np.int32)])
+def test_megatron_opened_as_it_opens(tmp_path, id_limit, dtype):
+    tokenizer = tokenizer_of(id_limit)
+    encode_dataset(tokenizer, DOCUMENTS, tmp_path / "out", eos_token="<e>", format="megatron")
+    found = megatron_documents(tmp_path / "out", "tokens_text_document")
+    assert found == (expected_documents(tokenizer, id_limit - 1), dtype)
+
+
+def test_megatron_with_splits(tmp_path):
+    encode_dataset(TOKENIZER, DOCUMENTS, tmp_path / "out", eos_token="<e>", format="megatron", val_fraction=0.5)
+    both = [megatron_documents(tmp_path / "out", f"tokens_{split}_text_document")[0] for split in ("val", "train")]
+    assert sorted(both[0] + both[1]) == sorted(expected_documents())
+
+
+@pytest.mark.parametrize(("id_limit", "dtype"), [(257, "<u2"), (65_536, "<u2"), (65_537, "<u4")])
+def test_dolma_opened_as_it_opens(tmp_path, id_limit, dtype):
+    tokenizer = tokenizer_of(id_limit)
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "a.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in DOCUMENTS[:10]))
+    (data / "b,c.jsonl").write_text("broken\n" + "\n".join(json.dumps({"text": text}) for text in DOCUMENTS[10:]))
+    out = tmp_path / "out"
+    encode_dataset(tokenizer, data, out, eos_token="<e>", format="dolma", shard_tokens=60)
+    documents, places = [], []
+    for path in sorted(out.glob("part-0-*.npy")):
+        assert path.read_bytes()[:6] != b"\x93NUMPY"
+        tokens = np.memmap(path, dtype, "r")
+        with gzip.open(path.with_suffix(".csv.gz"), "rt", newline="") as file:
+            rows = list(csv.reader(file))
+        at = 0
+        for start, end, name, source, place in rows:
+            assert (int(start), name) == (at, f"{source}:{place}")
+            documents.append(tokens[int(start) : int(end)].tolist())
+            places.append((source, int(place)))
+            at = int(end)
+        assert at == len(tokens)
+    assert documents == expected_documents(tokenizer, id_limit - 1)
+    expected = [("data/a.jsonl", i + 1) for i in range(10)] + [("data/b,c.jsonl", i + 2) for i in range(14)]
+    assert places == expected
+
+
+def tokenizer_of(id_limit):
+    merges = np.array(list(np.ndindex(256, 256)))[: id_limit - 257]
+    return Tokenizer.from_merges(merges, pattern=None, special_tokens=["<e>"])
+
+
+def test_nanogpt_refuses_what_it_cannot_hold(tmp_path):
+    encode_dataset(tokenizer_of(65_536), ["a"], tmp_path / "edge", format="nanogpt")
+    with pytest.raises(ParameterError, match="ids up to 65536; choose another format"):
+        encode_dataset(tokenizer_of(65_537), ["a"], tmp_path / "out", format="nanogpt")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("shuffle", [None, 3])
+def test_splits_by_hash(tmp_path, monkeypatch, shuffle):
+    documents = [f"document {i} " + "ab " * (i % 50) for i in range(500)]
+    data = tmp_path / "data.txt"
+    data.write_text("|".join(documents))
+    source = files(data, separator="|")
+    options = {"val_fraction": 0.2, "shard_tokens": 900, "eos_token": "<e>", "shuffle": shuffle}
+    encode_dataset(TOKENIZER, source, tmp_path / "one", **options)
+    verify_dataset(tmp_path / "one", None, data)
+    shards = TokenShards(tmp_path / "one")
+    names = [shard.split for shard in shards.manifest.shards]
+    assert names == sorted(names, reverse=True) and {"val", "train"} == set(names)
+    texts = [shards.document_text(i) for i in range(500)]
+    assert sorted(texts) == sorted(documents)
+    n_val = sum(shard.documents for shard in shards.manifest.shards if shard.split == "val")
+    assert 60 < n_val < 140
+    # Another corpus with the same documents deals them the same way.
+    encode_dataset(TOKENIZER, documents[::-1], tmp_path / "two", val_fraction=0.2, threads=1)
+    two = TokenShards(tmp_path / "two")
+    n_two = sum(shard.documents for shard in two.manifest.shards if shard.split == "val")
+    assert {two.document_text(i) for i in range(n_two)} == set(texts[:n_val])
+    monkeypatch.setattr("fastbpe.pipeline.encode.BLOCK_BYTES", 300)
+    encode_dataset(TOKENIZER, source, tmp_path / "small", threads=1, **options)
+    assert contents(tmp_path / "small") == contents(tmp_path / "one")
+    interrupted(source, tmp_path / "again", **options)
+    encode_dataset(TOKENIZER, source, tmp_path / "again", resume=True, **options)
+    assert contents(tmp_path / "again") == contents(tmp_path / "one")
+
+
+def test_shuffled(tmp_path):
+    documents = [f"document {i}" for i in range(200)]
+    for name, seed in (("one", 1), ("same", 1), ("other", 2)):
+        encode_dataset(TOKENIZER, documents, tmp_path / name, shuffle=seed)
+    texts = {name: [TokenShards(tmp_path / name).document_text(i) for i in range(200)] for name in ("one", "other")}
+    assert contents(tmp_path / "one") == contents(tmp_path / "same")
+    assert texts["one"] != texts["other"] != documents
+    assert sorted(texts["one"]) == sorted(texts["other"]) == sorted(documents)
+    verify_dataset(tmp_path / "one", None, documents)
+
+
+def test_what_was_damaged_is_in_the_manifest(tmp_path):
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"one\ntwo\nthree")[:-9])
+    (tmp_path / "b.txt").write_bytes(b"four\n")
+    manifest = encode_dataset(TOKENIZER, files(tmp_path, lines=True), tmp_path / "out")
+    assert not manifest.complete
+    assert manifest.sources[0]["damaged"][0][0].endswith("a.txt.gz")
+    shards = TokenShards(tmp_path / "out")
+    assert shards.document_text(shards.documents - 1) == "four\n"
+    with pytest.raises(DataError, match=r"a\.txt\.gz: is cut short"):
+        encode_dataset(TOKENIZER, files(tmp_path, lines=True, on_error="stop"), tmp_path / "stop")

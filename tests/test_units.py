@@ -159,4 +159,4 @@ def test_addresses_lead_back_to_the_documents() -> None:
                 for offset in range(unit.stop):
                     position = unit.position + offset
                     number = int(np.searchsorted(starts, position, side="right")) - 1
-                    assert unit.address(offset) == ("text", number, position)
+                    assert unit.address(offset)[:3] == ("text", number, position)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fastbpe.errors import FastbpeError, FormatError, ParameterError
 from fastbpe.shards.journal import begin
-from fastbpe.shards.writer import ShardWriter, disk_error, shard_dtype
+from fastbpe.shards.writer import ShardWriter, disk_error
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -119,11 +119,6 @@ def test_entered_shards_must_be_whole(tmp_path, damage, part):
     with pytest.raises(FormatError, match="journal is damaged"):
         ShardWriter(journal, "p", 300, 2)
     journal.close()
-
-
-def test_dtype_at_the_edge():
-    assert shard_dtype(65_536) == np.dtype("<u2")
-    assert shard_dtype(65_537) == np.dtype("<u4")
 
 
 def test_ids_out_of_range_raise(tmp_path):

@@ -25,9 +25,20 @@ def encode(
         Literal["append", "prepend"], Parameter(help="Where the eos stands; build-nanogpt's loaders prepend it.")
     ] = "append",
     allowed_special: options.AllowedSpecial = "none",
-    prefix: Annotated[str, Parameter(help="What the shards' names begin with.")] = "tokens",
-    shard_tokens: Annotated[int, Parameter(help="Tokens in each shard but the last.")] = 100_000_000,
+    prefix: Annotated[str | None, Parameter(help="What the shards' names begin with; tokens if not given.")] = None,
+    shard_tokens: Annotated[
+        int | None, Parameter(help="Tokens in each shard but the last; 100 million if not given.")
+    ] = None,
     val_shards: Annotated[int, Parameter(help="How many of the first shards are for validation.")] = 0,
+    val_fraction: Annotated[
+        float, Parameter(help="Which part of the documents is for validation, chosen by a hash of each.")
+    ] = 0.0,
+    format: Annotated[
+        Literal["npy", "nanogpt", "llmc", "megatron", "dolma"], Parameter(help="Whose loaders are to read the shards.")
+    ] = "npy",
+    shuffle: Annotated[
+        int | None, Parameter(help="Take documents in a random order, of this seed, within a buffer.")
+    ] = None,
     resume: Annotated[bool, Parameter(help="Go on where an interrupted run ended.", show_default=False)] = False,
     reading: options.Reading = options.READING,
     errors: options.Errors = "keep",
@@ -54,6 +65,9 @@ def encode(
             prefix=prefix,
             shard_tokens=shard_tokens,
             val_shards=val_shards,
+            val_fraction=val_fraction,
+            format=format,
+            shuffle=shuffle,
             errors=errors,
             resume=resume,
             threads=threads,

@@ -7,9 +7,9 @@ later run reads the source again, encodes from that unit on, and so writes the s
 
 import os
 import zlib
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,15 +19,17 @@ import numpy as np
 from fastbpe.corpus.blocks import BLOCK_BYTES, Address
 from fastbpe.corpus.sources import Corpus, Source
 from fastbpe.errors import ParameterError
-from fastbpe.pipeline.entries import address_entry, reader_entry, source_entries
-from fastbpe.pipeline.invalid import InvalidBytes, check_errors, invalid_in, replaced
+from fastbpe.pipeline.documents import documents_of
+from fastbpe.pipeline.entries import address_entry, origins_of, reader_entry, source_entries
+from fastbpe.pipeline.invalid import InvalidBytes, check_errors, invalid_in
 from fastbpe.pipeline.policy import Policy
 from fastbpe.pipeline.progress import Progress, ProgressLike, as_progress
-from fastbpe.pipeline.units import Unit, units
+from fastbpe.pipeline.units import Unit, UnitPacker
+from fastbpe.shards.forms import UNLIMITED, Form, Origin, form_named
 from fastbpe.shards.journal import Journal, begin, clean
 from fastbpe.shards.manifest import Manifest
-from fastbpe.shards.naming import MANIFEST, TOKENIZER, check_prefix
-from fastbpe.shards.writer import SHARD_TOKENS, ShardWriter, disk_error, shard_dtype
+from fastbpe.shards.naming import MANIFEST, TOKENIZER, TRAIN, VAL, check_prefix
+from fastbpe.shards.writer import SHARD_TOKENS, ShardWriter, disk_error
 from fastbpe.threads import ordered_map, thread_count
 from fastbpe.tokenizer import Tokenizer
 
@@ -40,9 +42,12 @@ def encode_dataset(
     eos_place: str = "append",
     bos_token: str | None = None,
     allowed_special: Iterable[str] | str = (),
-    prefix: str = "tokens",
-    shard_tokens: int = SHARD_TOKENS,
+    prefix: str | None = None,
+    shard_tokens: int | None = None,
     val_shards: int = 0,
+    val_fraction: float = 0.0,
+    format: str = "npy",
+    shuffle: int | None = None,
     errors: str = "keep",
     resume: bool = False,
     threads: int | None = None,
@@ -50,8 +55,11 @@ def encode_dataset(
 ) -> Manifest:
     """Encodes every document of `source` into shards in the directory `out`; returns their manifest.
 
-    Shards are NPY files `{prefix}_{split}_{number:06d}.npy` of `shard_tokens` ids, the first `val_shards` of them
-    split "val", all others "train"; uint16 when every id fits, else uint32. `eos_token` and `bos_token` name special
+    Shards are NPY files `{prefix}_{split}_{number:06d}.npy` (prefix "tokens") of `shard_tokens` ids (100 million), the
+    first `val_shards` of them split "val", all others "train"; uint16 when every id fits, else uint32. With
+    `val_fraction` that part of the documents is val instead, chosen by a hash of each. `format` "nanogpt", "llmc",
+    "megatron" or "dolma" writes what the loaders of those read, by their rules for names, types and sizes. `shuffle`,
+    a seed, takes the documents in a random order within a buffer of 256 MB. `eos_token` and `bos_token` name special
     tokens to put at every document's end (with eos_place="prepend" at its start) and start; without eos_token nothing
     in the tokens themselves tells documents apart, only the index does. Special tokens in the text are ordinary text
     unless `allowed_special` names them or is "all"; the manifest counts those left as text. `errors` says what to do
@@ -63,24 +71,22 @@ def encode_dataset(
     """
     out = Path(out)
     policy = Policy.of(tokenizer, eos_token, eos_place, bos_token, allowed_special)
-    check_prefix(prefix)
-    if shard_tokens < 1:
-        raise ParameterError(f"shard_tokens must be at least 1, not {shard_tokens}")
-    if val_shards < 0:
-        raise ParameterError(f"val_shards must not be negative: {val_shards}")
+    form = form_named(format)
+    layout = _layout(form, prefix, shard_tokens, val_shards, val_fraction)
+    if shuffle is not None and (isinstance(shuffle, bool) or not isinstance(shuffle, int)):
+        raise ParameterError(f"shuffle is a whole number, the seed of the order, not {shuffle!r}")
     workers = thread_count(threads)
     shown = as_progress(progress)
     corpus = Corpus(source, exclude=out)
     survey = corpus.survey()
     fixed: dict[str, Any] = {
         "fingerprint": tokenizer.fingerprint,
-        "dtype": shard_dtype(tokenizer.id_limit).name,
+        "dtype": form.dtype(tokenizer.id_limit).name,
         "id_limit": tokenizer.id_limit,
         **policy.entries(),
         "reader": reader_entry(corpus.options, check_errors(errors)),
-        "prefix": prefix,
-        "shard_tokens": shard_tokens,
-        "val_shards": val_shards,
+        **layout,
+        "shuffle": shuffle,
     }
     run = {**fixed, "block_bytes": BLOCK_BYTES, "sources": survey and survey.digest}
     journal = begin(out, run, resume)
@@ -107,11 +113,47 @@ def encode_dataset(
     return manifest
 
 
-class Work(NamedTuple):
-    """A unit to encode, and the checksum of all text up to its end, by which a later run knows the source again."""
+def _layout(
+    form: Form, prefix: str | None, shard_tokens: int | None, val_shards: int, val_fraction: float
+) -> dict[str, Any]:
+    """What the manifest says of the files. Raises ParameterError for what the form cannot hold."""
+    given = {"shard_tokens": shard_tokens is not None, "val_shards": val_shards != 0}
+    for name in given if form.one_file else ():
+        if given[name]:
+            raise ParameterError(f"{form.name} has one file a split: leave out {name} (val_fraction makes a val)")
+    if not form.splits and (val_shards or val_fraction):
+        raise ParameterError(f"{form.name} knows no splits: leave out val_shards and val_fraction")
+    if not form.prefixed and prefix is not None:
+        raise ParameterError(f"{form.name} names its files itself: leave out the prefix {prefix!r}")
+    check_prefix("tokens" if prefix is None else prefix)
+    tokens = SHARD_TOKENS if shard_tokens is None else shard_tokens
+    if not 1 <= tokens <= form.longest:
+        limit = f" and at most {form.longest:,} in {form.name}" if form.longest < UNLIMITED else ""
+        raise ParameterError(f"shard_tokens must be at least 1{limit}, not {tokens}")
+    if val_shards < 0:
+        raise ParameterError(f"val_shards must not be negative: {val_shards}")
+    if not 0 <= val_fraction < 1:
+        raise ParameterError(f"val_fraction must be at least 0 and below 1, not {val_fraction}")
+    if val_shards and val_fraction:
+        raise ParameterError("val_shards and val_fraction both say what is val: choose one")
+    return {
+        "form": form.name,
+        "prefix": "tokens" if prefix is None else prefix,
+        "shard_tokens": tokens,
+        "val_shards": val_shards,
+        "val_fraction": float(val_fraction),
+    }
 
+
+class Work(NamedTuple):
+    """A unit to encode: its lane, its number there, and the checksum of the lane's text up to its end, by which a
+    later run knows the source again. origins: of the documents that end in it, where the form wants them."""
+
+    lane: "_Lane"
     unit: Unit
+    number: int
     crc: int
+    origins: list[Origin]
 
 
 class Encoded(NamedTuple):
@@ -123,43 +165,57 @@ class Encoded(NamedTuple):
     work: Work
 
 
-class _Feed:
-    """The units of a run, from the one on in which the last complete shard ends."""
+class _Lane:
+    """The units of one split, from the one on in which its last complete shard ends. Without splits there is one."""
 
-    def __init__(self, stream: Iterator[Unit], check_content: bool) -> None:
-        self._stream = stream
-        self._check_content = check_content
-        self._expected: int | None = None
+    def __init__(self, split: str | None, journal: Journal, packer: UnitPacker, check_content: bool) -> None:
+        lines = [line for line in journal.entries if split is None or line["shard"]["split"] == split]
+        self.split = split
+        self.packer = packer
+        self.found = Found()
+        self.offset: int | None = None
+        self.origins: deque[Origin] = deque()
         self.crc = 0
+        self.number = 0
+        self._check_content = check_content
+        self._state: dict[str, Any] | None = None
+        if lines:
+            self._state, self.offset = lines[-1]["state"], lines[-1]["offset"]
+            self.found = Found.from_json(lines[-1]["state"]["found"])
 
-    def skip(self, state: dict[str, Any], progress: Progress) -> None:
-        """Passes over what complete shards hold. Raises ParameterError when the source is not as it was, here or
-        with the next unit."""
-        for _ in range(state["unit"]):
-            work = next(self, None)
-            progress.advance(0 if work is None else work.unit.stop)
-        if state["last"]:
-            self._check(state["crc"], next(self, None) is None)
-        else:
-            self._expected = state["crc"]
+    def work(self, units: Iterator[Unit], progress: Progress) -> Iterator[Work]:
+        """What is to be done of the next units. Raises ParameterError when the source is not as it was."""
+        for unit in units:
+            if self._check_content:
+                self.crc = zlib.crc32(unit.data[: unit.stop], self.crc)  # type: ignore[arg-type]
+            origins = [self.origins.popleft() for _ in unit.ends] if self.origins else []
+            number = self.number
+            self.number += 1
+            state = self._state
+            if state is not None and number < state["unit"]:
+                progress.advance(unit.stop)
+                continue
+            if state is not None and number == state["unit"]:
+                self._check(self.crc == state["crc"] and not state["last"])
+            yield Work(self, unit, number, self.crc, origins)
 
-    def __iter__(self) -> Iterator[Work]:
-        return self
+    def over(self) -> None:
+        """Raises ParameterError when the source ends before what complete shards hold."""
+        state = self._state
+        if state is not None and state["last"]:
+            self._check(self.number == state["unit"] and self.crc == state["crc"])
+        elif state is not None:
+            self._check(self.number > state["unit"])
 
-    def __next__(self) -> Work:
-        unit = next(self._stream, None)
-        if unit is not None and self._check_content:
-            self.crc = zlib.crc32(unit.data[: unit.stop], self.crc)  # type: ignore[arg-type]
-        if self._expected is not None:
-            self._check(self._expected, unit is not None)
-            self._expected = None
-        if unit is None:
-            raise StopIteration
-        return Work(unit, self.crc)
-
-    def _check(self, crc: int, as_long: bool) -> None:
-        if self.crc != crc or not as_long:
+    @staticmethod
+    def _check(same: bool) -> None:
+        if not same:
             raise ParameterError("cannot go on: the source is not as it was; remove the directory and start anew")
+
+    def state(self, number: int, crc: int, last: bool = False) -> dict[str, Any]:
+        """What the journal says of a shard's end: the unit it lies in (`last`: that all are over), the checksum of the
+        text up to and with it, and what was found before it."""
+        return {"unit": number, "crc": crc, "last": last, "found": self.found.as_json()}
 
 
 @dataclass
@@ -193,43 +249,63 @@ def _write(
     progress: Progress,
 ) -> Manifest:
     errors = fixed["reader"]["errors"]
-    found = Found()
-    number, offset = 0, None
-    if journal.entries:
-        state, offset = journal.entries[-1]["state"], journal.entries[-1]["offset"]
-        number, found = state["unit"], Found.from_json(state["found"])
-    blocks = corpus.blocks(BLOCK_BYTES)
-    if errors == "replace":
-        found.invalid = InvalidBytes()  # what is replaced is found again by reading again
-        blocks = replaced(blocks, found.invalid)
+    form = form_named(fixed["form"])
+    replaced_bytes = InvalidBytes()  # what is replaced is found again by reading again
     bos, eos = policy.around()
-    feed = _Feed(units(blocks, tokenizer.splitter, policy.allowed, bos, eos, uncut=policy.every), check_content)
-    if journal.entries:
-        feed.skip(state, progress)
+    splits = [VAL, TRAIN] if fixed["val_fraction"] else [None]
+    lanes = [
+        _Lane(
+            split,
+            journal,
+            UnitPacker(tokenizer.splitter, policy.allowed, bos, eos, policy.every or policy.allowed),
+            check_content,
+        )
+        for split in splits
+    ]
+    dealt = documents_of(corpus, BLOCK_BYTES, errors, fixed["shuffle"], fixed["val_fraction"], replaced_bytes)
 
-    def state_at(unit: int, crc: int, last: bool = False) -> dict[str, Any]:
-        """What the journal says of a shard's end: the unit it lies in (`last`: that all are over), the checksum of the
-        text up to and with it, and what was found before it."""
-        return {"unit": unit, "crc": crc, "last": last, "found": found.as_json()}
+    def feed() -> Iterator[Work]:
+        for parts in dealt:
+            for lane, block in zip(lanes, parts, strict=True):
+                if block is not None:
+                    if form.origins:
+                        lane.origins.extend(origins_of(block, corpus.reports))
+                    yield from lane.work(lane.packer.take(block), progress)
+        for lane in lanes:
+            yield from lane.work(lane.packer.rest(), progress)
+            lane.over()
 
-    with ShardWriter(
-        journal, fixed["prefix"], tokenizer.id_limit, fixed["shard_tokens"], fixed["val_shards"]
-    ) as writer:
+    with ExitStack() as stack:
+        writers: dict[str | None, ShardWriter] = {}
+        for split in splits:
+            other = next(iter(writers.values()), None)
+            layout = (fixed["prefix"], tokenizer.id_limit, fixed["shard_tokens"], fixed["val_shards"], form)
+            writers[split] = stack.enter_context(ShardWriter(journal, *layout, split, other))
+        pack = writers[splits[0]].pack
 
         def encode(work: Work) -> Encoded:
             unit = work.unit
             here = Found(policy.left_as_text(unit), InvalidBytes() if errors == "replace" else invalid_in(unit, errors))
             ids, offsets = tokenizer.encode_spans(unit.data, unit.spans)
-            return Encoded(writer.pack(ids), offsets[unit.document_spans], here, work)
+            return Encoded(pack(ids), offsets[unit.document_spans], here, work)
 
-        with closing(ordered_map(encode, feed, threads)) as results:
+        with closing(ordered_map(encode, feed(), threads)) as results:
             for tokens, ends, here, work in results:
-                writer.add(tokens, ends, state_at(number, work.crc), offset)
-                offset = None
-                found.add(here)
-                number += 1
+                lane = work.lane
+                state = lane.state(work.number, work.crc)
+                writers[lane.split].add(tokens, ends, state, lane.offset, work.origins)
+                lane.offset = None
+                lane.found.add(here)
                 progress.advance(work.unit.stop)
-        shards = writer.finish(state_at(number, feed.crc, last=True))
+        for lane in lanes:
+            shards = writers[lane.split].finish(lane.state(lane.number, lane.crc, last=True))
+    if fixed["val_fraction"]:
+        shards = sorted(shards, key=lambda shard: (shard.split == TRAIN, shard.file))
+    found = Found()
+    for lane in lanes:
+        found.add(lane.found)
+    if errors == "replace":
+        found.invalid = replaced_bytes
     first = found.invalid.first
     manifest = Manifest(
         **fixed,

@@ -1,13 +1,15 @@
 """What the manifest says of the sources and how they were read."""
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
-from fastbpe.corpus.blocks import Address
+from fastbpe.corpus.blocks import Address, Block
 from fastbpe.corpus.readers import ReaderOptions
 from fastbpe.corpus.report import SourceReport
 from fastbpe.corpus.sources import Corpus
 from fastbpe.corpus.walk import literal_root
+from fastbpe.shards.forms import Origin
 
 
 def reader_entry(options: ReaderOptions, errors: str) -> dict[str, Any]:
@@ -69,6 +71,14 @@ def address_entry(address: Address, reports: list[SourceReport]) -> str:
         if address.source.startswith(base.rstrip("/") + "/"):
             return str(address._replace(source=_below(address.source, base)))
     return str(address)
+
+
+def origins_of(block: Block, reports: list[SourceReport]) -> Iterator[Origin]:
+    """Where the documents that end in a block came from."""
+    for number in range(len(block.ends)):
+        address = block.address(number, 0)
+        source = address_entry(address, reports).removesuffix(str(address)[len(address.source) :])
+        yield Origin(source, address.document + (address.noun == "document"))
 
 
 def _base(report: SourceReport) -> str:

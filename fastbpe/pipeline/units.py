@@ -69,13 +69,13 @@ def units(
 
     No unit ends inside a token of `uncut`, or of `trie` without it; those of `trie` are cut out of the text.
     """
-    packer = _Packer(splitter, trie, bos, eos, uncut or trie)
+    packer = UnitPacker(splitter, trie, bos, eos, uncut or trie)
     for block in blocks:
         yield from packer.take(block)
     yield from packer.rest()
 
 
-class _Packer:
+class UnitPacker:
     """Between two blocks: `tail`, the bytes of an open document that no unit has; whether a unit has its beginning."""
 
     def __init__(

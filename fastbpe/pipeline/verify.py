@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from fastbpe.corpus.blocks import Block
+from fastbpe.corpus.blocks import BLOCK_BYTES, Block
 from fastbpe.corpus.sources import Corpus, Files, Source, files
-from fastbpe.errors import DataError
+from fastbpe.errors import DataError, ParameterError
 from fastbpe.pipeline.decode import check_tokenizer
+from fastbpe.pipeline.documents import documents_of
 from fastbpe.pipeline.entries import reader_options
-from fastbpe.pipeline.invalid import InvalidBytes, replaced
 from fastbpe.pipeline.progress import Progress, ProgressLike, as_progress
 from fastbpe.shards.reader import TokenShards
 from fastbpe.shards.texts import read_texts
@@ -59,6 +59,8 @@ def _read_as_before(source: Source, shards: TokenShards) -> Source:
     if isinstance(source, os.PathLike):
         source = files(source)
     if not isinstance(source, Files):
+        if shards.manifest.val_fraction:
+            raise ParameterError("documents dealt to splits are compared with files, which can be read twice")
         return source
     # What was bad then is bad now: it is skipped, as it was.
     return replace(source, options=reader_options(shards.manifest.reader), on_error="report")
@@ -101,10 +103,7 @@ class _Stream:
 
 def _compare(shards: TokenShards, corpus: Corpus, progress: Progress) -> int:
     ours = _Stream((np.frombuffer(data, np.uint8), ends, None) for data, ends in read_texts(shards))
-    blocks = corpus.blocks()
-    if shards.manifest.reader.get("errors") == "replace":
-        blocks = replaced(blocks, InvalidBytes())
-    theirs = _Stream((block.data, block.ends, block) for block in blocks)
+    theirs = _Stream((block.data, block.ends, block) for block in _in_order(shards, corpus))
     document = size = 0
     while True:
         ours.fill()
@@ -135,6 +134,17 @@ def _compare(shards: TokenShards, corpus: Corpus, progress: Progress) -> int:
     if len(theirs.data) or len(their_ends) > both:
         raise DataError(f"{shards.path}: ends after {document} documents, and the source goes on: {theirs.address()}")
     return size
+
+
+def _in_order(shards: TokenShards, corpus: Corpus) -> Iterator[Block]:
+    """The source's blocks in the order of the shards: those of val come first when documents were dealt to splits."""
+    manifest = shards.manifest
+    for split in range(2 if manifest.val_fraction else 1):
+        errors = manifest.reader.get("errors", "keep")
+        for parts in documents_of(corpus, BLOCK_BYTES, errors, manifest.shuffle, manifest.val_fraction):
+            block = parts[split]
+            if block is not None:
+                yield block
 
 
 def _different(shards: TokenShards, document: int, how: str) -> DataError:

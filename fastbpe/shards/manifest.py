@@ -20,7 +20,10 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class ShardEntry:
-    """One shard. `file` and `index` (its document ends) are relative; `documents` are those that end in it."""
+    """One shard. `file` and `index` (its document ends) are relative; `documents` are those that end in it.
+
+    beside: other files that its form has, each with its checksum.
+    """
 
     file: str
     index: str
@@ -29,6 +32,7 @@ class ShardEntry:
     documents: int
     sha256: str
     index_sha256: str
+    beside: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,8 @@ class Manifest:
 
     Ids and names of bos and eos are None where encoding added none; `eos_place` is append or prepend. `bytes`: of the
     documents, as read; `invalid_bytes`: those that are not UTF-8. `reader`: how documents were told apart. `sources`:
-    per source what was read and passed over.
+    per source what was read and passed over. `form`: of the files, see forms.py. `val_fraction`: of the documents that
+    were dealt to val, whose shards then come first. `shuffle`: the seed of the order, None for the input's.
     """
 
     fingerprint: str
@@ -57,11 +62,19 @@ class Manifest:
     first_invalid: str | None = None
     reader: dict[str, Any] = field(default_factory=dict)
     prefix: str = "tokens"
+    form: str = "npy"
     shard_tokens: int = 0
     val_shards: int = 0
+    val_fraction: float = 0.0
+    shuffle: int | None = None
     tokenizer: str = TOKENIZER
     sources: list[dict[str, Any]] = field(default_factory=list)
     shards: list[ShardEntry] = field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every file of the sources was read to its end."""
+        return not any(source.get("damaged") for source in self.sources)
 
     def marks(self) -> tuple[int | None, int | None]:
         """Ids that encoding put before and after every document."""

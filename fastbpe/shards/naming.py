@@ -33,6 +33,6 @@ def shard_name(prefix: str, split: str, number: int) -> str:
     return f"{prefix}_{split}_{number:06d}.npy"
 
 
-def index_name(number: int) -> str:
-    """Name of a shard's document ends, relative to the directory of the shards."""
-    return f"{INDEX}/{number:06d}.npy"
+def index_name(number: int, split: str | None = None) -> str:
+    """Name of a shard's document ends, relative to the directory of the shards; of a split that counts for itself."""
+    return f"{INDEX}/{(split or '')[:1]}{number:06d}.npy"

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from fastbpe.errors import DataError, FormatError
-from fastbpe.shards.manifest import Manifest, ShardEntry
-from fastbpe.shards.npy import open_tokens
+from fastbpe.shards.forms import Form, form_named
+from fastbpe.shards.manifest import Manifest
 from fastbpe.tokenizer import Tokenizer
 
 
@@ -25,6 +25,7 @@ class TokenShards:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.manifest = Manifest.load(self.path)
+        self.form = form_named(self.manifest.form)
         shards = self.manifest.shards
         self._token_starts = np.cumsum([0, *(shard.tokens for shard in shards)])
         self._document_starts = np.cumsum([0, *(shard.documents for shard in shards)])
@@ -116,7 +117,8 @@ class TokenShards:
         """
         last = 0
         for number, shard in enumerate(self.manifest.shards):
-            for name, sha256 in ((shard.file, shard.sha256), (shard.index, shard.index_sha256)):
+            files = {shard.file: shard.sha256, shard.index: shard.index_sha256} | shard.beside
+            for name, sha256 in files.items():
                 with self._found(name) as file:
                     if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
                         raise DataError(f"{self.path / name}: is not as it was written (checksum); encode again")
@@ -152,18 +154,18 @@ class TokenShards:
     def _shard(self, number: int) -> np.ndarray:
         if number not in self._arrays:
             shard = self.manifest.shards[number]
-            self._arrays[number] = self._opened(shard.file, shard, shard.tokens, self.dtype)
+            self._arrays[number] = self._opened(shard.file, self.form, shard.tokens, self.dtype)
         return self._arrays[number]
 
     def _shard_ends(self, number: int) -> np.ndarray:
         if number not in self._ends:
             shard = self.manifest.shards[number]
-            self._ends[number] = self._opened(shard.index, shard, shard.documents, np.dtype("<i8"))
+            self._ends[number] = self._opened(shard.index, form_named("npy"), shard.documents, np.dtype("<i8"))
         return self._ends[number]
 
-    def _opened(self, name: str, shard: ShardEntry, n: int, dtype: np.dtype) -> np.ndarray:
+    def _opened(self, name: str, form: Form, n: int, dtype: np.dtype) -> np.ndarray:
         with self._found(name):
-            array = open_tokens(self.path / name, dtype)
+            array = form.open(self.path / name, dtype, n)
         if len(array) != n or array.dtype != dtype:
             raise FormatError(f"{self.path / name}: holds {len(array)} {array.dtype}, the manifest says {n} {dtype}")
         return array

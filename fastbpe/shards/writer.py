@@ -8,40 +8,61 @@ import contextlib
 import errno
 import hashlib
 import os
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastbpe.atomic import atomic_write, sync_directory
 from fastbpe.errors import FastbpeError, FormatError, ParameterError
+from fastbpe.shards.forms import UNLIMITED, Form, Origin, form_named
 from fastbpe.shards.journal import Journal, write_all
 from fastbpe.shards.manifest import ShardEntry
-from fastbpe.shards.naming import INDEX, index_name, shard_name, split_of
-from fastbpe.shards.npy import header, open_tokens
+from fastbpe.shards.naming import INDEX, index_name, split_of
+from fastbpe.shards.npy import header
 
 SHARD_TOKENS = 100_000_000
 EARLY_SYNC_BYTES = 32 << 20
 
 
-def shard_dtype(id_limit: int) -> np.dtype[Any]:
-    """Type of the ids in the shards: uint16 when every id below `id_limit` fits, else uint32."""
-    return np.dtype("<u2") if id_limit <= 1 << 16 else np.dtype("<u4")
+class _Common:
+    """What the writers of one directory share: the journal, and the thread that completes shards."""
+
+    def __init__(self, journal: Journal, form: Form, dtype: np.dtype[Any]) -> None:
+        self.journal = journal
+        self.entries = _complete(journal, form, dtype)
+        self.worker = ThreadPoolExecutor(1, "shard")
+        self.pending: Future[None] | None = None
+        self.unentered: tuple[ShardEntry, dict[str, Any]] | None = None
+        self.writers = 0
+
+    def wait(self) -> None:
+        if self.pending is not None:
+            pending, self.pending = self.pending, None
+            pending.result()
+
+    def enter(self, entry: ShardEntry, resume: dict[str, Any]) -> None:
+        self.journal.append({"shard": asdict(entry), **resume})
+        self.entries.append(entry)
+        self.unentered = None
 
 
-def _complete(journal: Journal) -> list[ShardEntry]:
+def _complete(journal: Journal, form: Form, dtype: np.dtype[Any]) -> list[ShardEntry]:
     """The shards that the journal holds. Raises FormatError for one that is not there any more as a whole."""
     try:
         entries = [ShardEntry(**line["shard"]) for line in journal.entries]
     except (KeyError, TypeError):
         raise FormatError(f"{journal.directory}: its journal is damaged; remove the directory and start anew") from None
     for entry in entries:
-        for name, n in ((entry.file, entry.tokens), (entry.index, entry.documents)):
+        index_form, ends = form_named("npy"), np.dtype("<i8")
+        files = [(entry.file, entry.tokens, form, dtype), (entry.index, entry.documents, index_form, ends)]
+        for name, n, opened_as, kind in files:
             path = journal.directory / name
             try:
-                whole = len(open_tokens(path)) == n
+                whole = len(opened_as.open(path, kind, n)) == n
             except (OSError, FormatError):
                 whole = False
             if not whole:
@@ -54,31 +75,46 @@ def _complete(journal: Journal) -> list[ShardEntry]:
 class ShardWriter:
     """Shards of `shard_tokens` tokens in the directory of `journal`, after those that the journal holds already.
 
-    `entries` are the shards complete so far. Use as a context manager: after an error the shards that are complete
-    stay, and the one being written goes.
+    `entries` are the shards complete so far. `form`: the form of the files, see forms.py; a form of one file a split
+    takes no notice of `shard_tokens`. `split`: the split of all of them, when documents are dealt to splits and
+    `beside` is the writer of the other one; else the first `val_shards` are val. Use as a context manager: after an
+    error the shards that are complete stay, and the one being written goes.
     """
 
     def __init__(
-        self, journal: Journal, prefix: str, id_limit: int, shard_tokens: int = SHARD_TOKENS, val_shards: int = 0
+        self,
+        journal: Journal,
+        prefix: str,
+        id_limit: int,
+        shard_tokens: int = SHARD_TOKENS,
+        val_shards: int = 0,
+        form: Form | None = None,
+        split: str | None = None,
+        beside: "ShardWriter | None" = None,
     ) -> None:
         self.directory = journal.directory
-        self.dtype = shard_dtype(id_limit)
-        self.entries = _complete(journal)
-        self._journal = journal
+        self.form = form or form_named("npy")
+        self.dtype = self.form.dtype(id_limit)
         self._prefix = prefix
         self._id_limit = id_limit
-        self._shard_tokens = shard_tokens
+        self._shard_tokens = UNLIMITED if self.form.one_file else shard_tokens
         self._val_shards = val_shards
-        self._worker = ThreadPoolExecutor(1, "shard")
-        self._pending: Future[None] | None = None
-        self._unentered: tuple[ShardEntry, dict[str, Any]] | None = None
-        self._number = len(self.entries)
+        self._split = split
+        self._common: _Common = _Common(journal, self.form, self.dtype) if beside is None else beside._common
+        self._common.writers += 1
+        # Splits count for themselves: which of two closes a shard first depends on how the input is cut into units.
+        self._number = sum(split is None or entry.split == split for entry in self._common.entries)
         self._descriptor = -1
         self._filled = 0
         self._early: Future[None] | None = None
         self._unsynced = 0
         self._ends: list[np.ndarray] = []
+        self._origins: list[Origin] = []
         os.makedirs(self.directory / INDEX, exist_ok=True)
+
+    @property
+    def entries(self) -> list[ShardEntry]:
+        return self._common.entries
 
     def pack(self, ids: np.ndarray) -> np.ndarray:
         """The ids as shards hold them; any thread may do this. Raises FastbpeError for an id out of range."""
@@ -87,19 +123,25 @@ class ShardWriter:
         return ids.astype(self.dtype)
 
     def add(
-        self, tokens: np.ndarray, ends: np.ndarray, state: dict[str, Any] | None = None, offset: int | None = None
+        self,
+        tokens: np.ndarray,
+        ends: np.ndarray,
+        state: dict[str, Any] | None = None,
+        offset: int | None = None,
+        origins: Sequence[Origin] = (),
     ) -> None:
         """The next tokens, and where documents end among them (int64, ascending, 0 .. len(tokens)).
 
         tokens: (n,), from `pack`. `state` says what these tokens are; a shard that ends `offset` tokens into them is
         entered in the journal with both. A later run goes on from there: it gives the same tokens and the offset.
+        origins: of the documents that end here, for forms that tell of them.
         """
         if tokens.dtype != self.dtype:
             raise ParameterError(f"tokens of type {tokens.dtype}, not {self.dtype}")
         done = 0 if offset is None else offset
         used = 0 if offset is None else int(np.searchsorted(ends, offset, side="right"))
         while True:
-            take = min(self._shard_tokens - self._filled, len(tokens) - done)
+            take, full = self._room(len(tokens) - done, ends[used:] - done)
             if take:
                 self._open()
                 write_all(self._descriptor, tokens[done : done + take].data)
@@ -109,45 +151,63 @@ class ShardWriter:
             if upto > used:
                 self._open()
                 self._ends.append(ends[used:upto] - done + self._filled)
+                self._origins.extend(origins[used:upto])
                 used = upto
             self._filled += take
             done += take
-            if done == len(tokens):
+            if not full:
                 return
             self._close_shard({"state": state, "offset": done})
+            if done == len(tokens):
+                return
+
+    def _room(self, n: int, ends: np.ndarray) -> tuple[int, bool]:
+        """How many of the next n tokens go into this shard, and whether it is full then."""
+        missing = self._shard_tokens - self._filled
+        if self.form.whole_documents:
+            at = int(np.searchsorted(ends, missing))
+            return (int(ends[at]), True) if at < len(ends) else (n, False)
+        # A shard that the last of the tokens fill stays open: an empty document may follow.
+        return min(missing, n), missing < n
 
     def finish(self, state: dict[str, Any] | None = None) -> list[ShardEntry]:
         """Ends the last shard, which may be short. All the shards, complete and entered."""
         if self._descriptor >= 0:
             self._close_shard({"state": state, "offset": 0})
-        self._wait()
+        self._common.wait()
         return self.entries
 
     def __enter__(self) -> "ShardWriter":
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        common = self._common
+        common.writers -= 1
         try:
             # What is complete is entered, also when the run has failed elsewhere.
             with contextlib.suppress(Exception) if error is not None else contextlib.nullcontext():
-                self._wait()
+                common.wait()
         finally:
-            self._worker.shutdown()
+            if not common.writers:
+                common.worker.shutdown()
+            elif self._early is not None:
+                with contextlib.suppress(OSError):
+                    self._early.result()
             if self._descriptor >= 0:
                 os.close(self._descriptor)
                 self._descriptor = -1
                 with contextlib.suppress(OSError):
-                    os.unlink(self._temporary(self._number))
-            if self._unentered is not None:
+                    os.unlink(self._temporary())
+            if common.unentered is not None:
                 # The disk was too full for a line of the journal; what was just removed made room for it.
                 with contextlib.suppress(OSError):
-                    self._enter(*self._unentered)
+                    common.enter(*common.unentered)
 
     def _open(self) -> None:
         if self._descriptor < 0:
             flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC
-            self._descriptor = os.open(self._temporary(self._number), flags, 0o666)
-            write_all(self._descriptor, header(self.dtype, self._shard_tokens))
+            self._descriptor = os.open(self._temporary(), flags, 0o666)
+            write_all(self._descriptor, self.form.header(self.dtype, self._shard_tokens))
 
     def _sync_early(self, written: int) -> None:
         """Sends what is written to the disk while more is encoded, or the end of a shard would wait for all of it."""
@@ -156,66 +216,76 @@ class ShardWriter:
             self._unsynced = 0
             if self._early is not None:
                 self._early.result()
-            self._early = self._worker.submit(os.fsync, self._descriptor)
+            self._early = self._common.worker.submit(os.fsync, self._descriptor)
 
     def _close_shard(self, resume: dict[str, Any]) -> None:
-        self._wait()
-        ends = np.concatenate(self._ends) if self._ends else np.empty(0, np.int64)
-        number, descriptor, tokens = self._number, self._descriptor, self._filled
-        self._number, self._descriptor, self._filled, self._ends = number + 1, -1, 0, []
-        early, self._early, self._unsynced = self._early, None, 0
-        self._pending = self._worker.submit(self._complete, number, descriptor, tokens, ends, resume, early)
+        common = self._common
+        common.wait()
+        closed = _Closed(
+            self._number,
+            self._temporary(),
+            self._descriptor,
+            self._filled,
+            np.concatenate(self._ends) if self._ends else np.empty(0, np.int64),
+            self._origins,
+            self._early,
+        )
+        self._number += 1
+        self._descriptor, self._filled, self._ends, self._origins = -1, 0, [], []
+        self._early, self._unsynced = None, 0
+        common.pending = common.worker.submit(self._complete, closed, resume)
 
-    def _wait(self) -> None:
-        if self._pending is not None:
-            pending, self._pending = self._pending, None
-            pending.result()
-
-    def _complete(
-        self,
-        number: int,
-        descriptor: int,
-        tokens: int,
-        ends: np.ndarray,
-        resume: dict[str, Any],
-        early: Future[None] | None,
-    ) -> None:
-        temporary = self._temporary(number)
-        split = split_of(number, self._val_shards)
-        name = shard_name(self._prefix, split, number)
+    def _complete(self, closed: "_Closed", resume: dict[str, Any]) -> None:
+        number, tokens, ends = closed.number, closed.tokens, closed.ends
+        split = split_of(number, self._val_shards) if self._split is None else self._split
+        name = self.form.file(self._prefix, split, number, self._split is not None)
         try:
             try:
-                if tokens != self._shard_tokens:
-                    os.pwrite(descriptor, header(self.dtype, tokens), 0)
-                if early is not None:
-                    early.result()  # the system tells of a failed write only once
-                os.fsync(descriptor)
-                os.lseek(descriptor, 0, os.SEEK_SET)
-                with open(descriptor, "rb", buffering=0, closefd=False) as file:
+                head = self.form.header(self.dtype, tokens)
+                if head and tokens != self._shard_tokens:
+                    os.pwrite(closed.descriptor, head, 0)
+                if closed.early is not None:
+                    closed.early.result()  # the system tells of a failed write only once
+                os.fsync(closed.descriptor)
+                os.lseek(closed.descriptor, 0, os.SEEK_SET)
+                with open(closed.descriptor, "rb", buffering=0, closefd=False) as file:
                     sha256 = hashlib.file_digest(file, "sha256").hexdigest()
             finally:
-                os.close(descriptor)
-            data = header(np.dtype("<i8"), len(ends)) + ends.astype("<i8").tobytes()
-            with atomic_write(self.directory / index_name(number)) as file:
-                file.write(data)
-            os.rename(temporary, self.directory / name)
+                os.close(closed.descriptor)
+            index = index_name(number, self._split)
+            others = {index: header(np.dtype("<i8"), len(ends)) + ends.astype("<i8").tobytes()}
+            others |= self.form.beside(name, self.dtype, ends, closed.origins)
+            hashes = {}
+            for other, data in others.items():
+                with atomic_write(self.directory / other) as file:
+                    file.write(data)
+                hashes[other] = hashlib.sha256(data).hexdigest()
+            os.rename(closed.temporary, self.directory / name)
         except BaseException:
             with contextlib.suppress(OSError):
-                os.unlink(temporary)
+                os.unlink(closed.temporary)
             raise
         sync_directory(self.directory)
-        index_sha256 = hashlib.sha256(data).hexdigest()
-        entry = ShardEntry(name, index_name(number), split, tokens, len(ends), sha256, index_sha256)
-        self._unentered = (entry, resume)
-        self._enter(entry, resume)
+        index_sha256 = hashes.pop(index)
+        entry = ShardEntry(name, index, split, tokens, len(ends), sha256, index_sha256, hashes)
+        self._common.unentered = (entry, resume)
+        self._common.enter(entry, resume)
 
-    def _enter(self, entry: ShardEntry, resume: dict[str, Any]) -> None:
-        self._journal.append({"shard": asdict(entry), **resume})
-        self.entries.append(entry)
-        self._unentered = None
+    def _temporary(self) -> Path:
+        # No loader that looks for "train" or "val" may take it for a shard.
+        return self.directory / f".{(self._split or '')[:1]}{self._number:06d}.tmp"
 
-    def _temporary(self, number: int) -> Path:
-        return self.directory / f".{number:06d}.npy.tmp"
+
+class _Closed(NamedTuple):
+    """A shard that is full, or the last, on its way to completion."""
+
+    number: int
+    temporary: Path
+    descriptor: int
+    tokens: int
+    ends: np.ndarray
+    origins: list[Origin]
+    early: Future[None] | None
 
 
 def disk_error(error: OSError, directory: Path, complete: int) -> FastbpeError:

@@ -1,0 +1,181 @@
+"""The forms of token shards: names, headers, types of the ids, and what lies beside the tokens.
+
+`npy` is ours and what build-nanogpt's loader reads; the others are those of nanoGPT, llm.c, Megatron-LM and Dolma, as
+their own loaders open them.
+"""
+
+import csv
+import gzip
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastbpe.errors import FastbpeError, FormatError, ParameterError
+from fastbpe.shards.naming import shard_name
+from fastbpe.shards.npy import header as npy_header
+from fastbpe.shards.npy import open_tokens
+
+UNLIMITED = 1 << 62
+
+
+class Origin(NamedTuple):
+    """Where a document came from: its source, and the number there of its line, row or document, from 1."""
+
+    source: str
+    place: int
+
+
+class Form:
+    """What the forms have in common.
+
+    one_file: a split is one file, however long. whole_documents: no document goes on in the next file. splits: train
+    and val can be told apart. prefixed: names begin as the user wants. origins: documents must say where they came
+    from.
+    """
+
+    name: str
+    one_file = False
+    whole_documents = False
+    splits = True
+    prefixed = True
+    origins = False
+    longest = UNLIMITED
+
+    def dtype(self, id_limit: int) -> np.dtype[Any]:
+        """Type of the ids below `id_limit`. Raises ParameterError when the form cannot hold them."""
+        return np.dtype("<u2") if id_limit <= 1 << 16 else np.dtype("<u4")
+
+    def header(self, dtype: np.dtype[Any], n: int) -> bytes:
+        """What stands before n tokens; its size does not depend on n."""
+        return b""
+
+    def file(self, prefix: str, split: str, number: int, split_given: bool) -> str:
+        """Name of a shard; split_given: documents were dealt to splits."""
+        raise NotImplementedError
+
+    def beside(self, file: str, dtype: np.dtype[Any], ends: np.ndarray, origins: Sequence[Origin]) -> dict[str, bytes]:
+        """Other files that belong to a shard, given the int64 ends of its documents."""
+        return {}
+
+    def open(self, path: str | os.PathLike[str], dtype: np.dtype[Any], n: int) -> np.ndarray:
+        """The n tokens of a shard, memory-mapped. Raises FormatError when it is not of this form and length."""
+        path = Path(path)
+        before = self.header(dtype, n)
+        size = os.path.getsize(path)
+        if size != len(before) + n * dtype.itemsize:
+            raise FormatError(f"{path}: {size} bytes, not the {len(before) + n * dtype.itemsize} of {n} tokens")
+        with path.open("rb") as file:
+            if file.read(len(before)) != before:
+                raise FormatError(f"{path}: its header is not that of {n} tokens of {self.name}; write it again")
+        return np.memmap(path, dtype, "r", len(before), (n,)) if n else np.empty(0, dtype)
+
+
+class Npy(Form):
+    name = "npy"
+
+    def header(self, dtype: np.dtype[Any], n: int) -> bytes:
+        return npy_header(dtype, n)
+
+    def file(self, prefix: str, split: str, number: int, split_given: bool) -> str:
+        return shard_name(prefix, split, number)
+
+    def open(self, path: str | os.PathLike[str], dtype: np.dtype[Any], n: int) -> np.ndarray:
+        return open_tokens(path, dtype)
+
+
+class NanoGpt(Form):
+    """train.bin and val.bin: raw uint16."""
+
+    name = "nanogpt"
+    one_file = True
+    prefixed = False
+
+    def dtype(self, id_limit: int) -> np.dtype[Any]:
+        if id_limit > 1 << 16:
+            raise ParameterError(
+                f"nanogpt holds ids below 65536, and this tokenizer has ids up to {id_limit - 1}; choose another format"
+            )
+        return np.dtype("<u2")
+
+    def file(self, prefix: str, split: str, number: int, split_given: bool) -> str:
+        return f"{split}.bin"
+
+
+class LlmC(Form):
+    """256 int32 of header, then uint16; with more than 65,536 ids the header and uint32 of its Llama 3 form."""
+
+    name = "llmc"
+    longest = (1 << 31) - 1
+
+    def header(self, dtype: np.dtype[Any], n: int) -> bytes:
+        head = np.zeros(256, "<i4")
+        head[:3] = (20240520, 1, min(n, self.longest)) if dtype.itemsize == 2 else (20240801, 7, min(n, self.longest))
+        return head.tobytes()
+
+    def file(self, prefix: str, split: str, number: int, split_given: bool) -> str:
+        return f"{shard_name(prefix, split, number).removesuffix('.npy')}.bin"
+
+
+class Megatron(Form):
+    """Raw tokens in .bin; in .idx the length and place of every document."""
+
+    name = "megatron"
+    one_file = True
+    DTYPES = (("<u2", 8), ("<i4", 4))
+
+    def dtype(self, id_limit: int) -> np.dtype[Any]:
+        return np.dtype("<u2") if id_limit < 65_500 else np.dtype("<i4")
+
+    def file(self, prefix: str, split: str, number: int, split_given: bool) -> str:
+        return f"{prefix}_{split}_text_document.bin" if split_given else f"{prefix}_text_document.bin"
+
+    def beside(self, file: str, dtype: np.dtype[Any], ends: np.ndarray, origins: Sequence[Origin]) -> dict[str, bytes]:
+        lengths = np.diff(ends, prepend=0)
+        if len(lengths) and int(lengths.max()) >= 1 << 31:
+            raise FastbpeError(f"a document of {int(lengths.max())} tokens is too long for megatron; cut it first")
+        code = dict(self.DTYPES)[dtype.str]
+        head = b"MMIDIDX\0\0" + np.uint64(1).tobytes() + bytes([code])
+        counts = np.array([len(ends), len(ends) + 1], "<u8").tobytes()
+        starts = (ends - lengths) * dtype.itemsize
+        parts = (lengths.astype("<i4"), starts.astype("<i8"), np.arange(len(ends) + 1, dtype="<i8"))
+        return {f"{file.removesuffix('.bin')}.idx": head + counts + b"".join(part.tobytes() for part in parts)}
+
+
+class Dolma(Form):
+    """Raw tokens, in spite of the name .npy, of the smallest type; and a line of CSV for every document."""
+
+    name = "dolma"
+    whole_documents = True
+    splits = False
+    prefixed = False
+    origins = True
+
+    def dtype(self, id_limit: int) -> np.dtype[Any]:
+        return np.dtype(np.min_scalar_type(id_limit - 1)).newbyteorder("<")
+
+    def file(self, prefix: str, split: str, number: int, split_given: bool) -> str:
+        return f"part-0-{number:05d}.npy"
+
+    def beside(self, file: str, dtype: np.dtype[Any], ends: np.ndarray, origins: Sequence[Origin]) -> dict[str, bytes]:
+        out = io.StringIO(newline="")
+        lines = csv.writer(out, lineterminator="\n")
+        start = 0
+        for end, (source, place) in zip(ends.tolist(), origins, strict=True):
+            lines.writerow((start, end, f"{source}:{place}", source, place))
+            start = end
+        # No clock in the file: equal inputs give equal bytes.
+        return {f"{file.removesuffix('.npy')}.csv.gz": gzip.compress(out.getvalue().encode(), 6, mtime=0)}
+
+
+FORMS: dict[str, Form] = {form.name: form for form in (Npy(), NanoGpt(), LlmC(), Megatron(), Dolma())}
+
+
+def form_named(name: str) -> Form:
+    """Raises ParameterError for a name that no form has."""
+    if name not in FORMS:
+        raise ParameterError(f"format={name!r}: choose one of {', '.join(FORMS)}")
+    return FORMS[name]
