@@ -56,7 +56,7 @@ class Tokenizer:
         cls,
         merges: ArrayLike,
         counts: ArrayLike | None = None,
-        pattern: str | None = "cl100k",
+        pattern: str | Sequence[str] | None = "cl100k",
         special_tokens: Iterable[str] = (),
         special_placement: str = "last",
         bos_token: str | None = None,

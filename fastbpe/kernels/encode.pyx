@@ -63,7 +63,8 @@ cdef class Scratch:
     cdef int64_t n_bytes(self):
         return (
             cache_bytes(&self.cache) + self.bpe.heap_capacity * <int64_t>sizeof(BpeEntry)
-            + self.bpe.links_capacity * 8 + match_bytes(&self.match) + self.out.capacity * 4 + <int64_t>sizeof(self.ends)
+            + self.bpe.links_capacity * 8 + match_bytes(&self.match) + self.out.capacity * 4
+            + <int64_t>sizeof(self.ends)
         )
 
     cdef list take_list(self):
