@@ -9,7 +9,7 @@ import codecs
 import itertools
 import operator
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from types import MappingProxyType
