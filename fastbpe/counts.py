@@ -15,6 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from math import lcm
 from typing import IO, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from fastbpe.atomic import atomic_write
 from fastbpe.errors import FormatError, ParameterError
 from fastbpe.kernels.partitions import sum_rows
 from fastbpe.pattern.named import resolve
+from fastbpe.weight import LARGEST, Weight, as_weight
 
 FORMAT = "fastbpe chunk counts"
 VERSION = 1
@@ -71,8 +73,9 @@ class CorpusTotals:
 class ChunkCounts:
     """Distinct chunks and their counts; immutable. The arrays are taken as they are, without a copy.
 
-    Row i is the chunk ``data[starts[i]:starts[i + 1]]`` (never empty), met ``counts[i]`` times. ParameterError when
-    the arrays contradict each other, a count is below 1, or all chunks together have 2**63 bytes or more.
+    Row i is the chunk ``data[starts[i]:starts[i + 1]]`` (never empty), met ``counts[i]`` times; where sources have
+    weights, ``counts[i] / denominator`` is its weighted count. ParameterError when the arrays contradict each other, a
+    count is below 1, or all chunks together have 2**63 bytes or more.
     """
 
     data: npt.NDArray[np.uint8]
@@ -89,6 +92,10 @@ class ChunkCounts:
     """What was done with text that the pattern does not match."""
     corpus: CorpusTotals = field(default_factory=CorpusTotals)
     """What was read."""
+    denominator: int = 1
+    """The common denominator of the weights, by which all counts are multiplied."""
+    sources: tuple[dict[str, Any], ...] = ()
+    """What was counted, as plain values: name, files, documents, bytes, and the weights and the sample if any."""
 
     def __post_init__(self) -> None:
         data: npt.NDArray[np.uint8] = _frozen("data", self.data, np.uint8)
@@ -101,6 +108,8 @@ class ChunkCounts:
                 raise ParameterError("starts must rise: no chunk is empty")
             if part.min() < 1:
                 raise ParameterError("every count must be at least 1")
+        if not 1 <= self.denominator < LARGEST:
+            raise ParameterError(f"the denominator must be 1 .. {LARGEST - 1:,}, not {self.denominator}")
         if sum(_exact_dot(*block) for block in _blocks(counts, starts)) > _LIMIT:
             raise ParameterError("these chunks stand for 2**63 bytes or more, which no count could hold")
         object.__setattr__(self, "data", data)
@@ -132,11 +141,12 @@ class ChunkCounts:
         return len(self.counts)
 
     def __eq__(self, other: object) -> bool:
-        """Same rows, pattern, treatment of unmatched text and special tokens; what was read is not compared."""
+        """Same rows, denominator, pattern, unmatched text and special tokens; what was read is not compared."""
         if not isinstance(other, ChunkCounts):
             return NotImplemented
         return (
             self._rules() == other._rules()
+            and self.denominator == other.denominator
             and np.array_equal(self.counts, other.counts)
             and np.array_equal(self.starts, other.starts)
             and np.array_equal(self.data, other.data)
@@ -149,32 +159,52 @@ class ChunkCounts:
 
     @property
     def total(self) -> int:
-        """How many chunks were met, repeated ones included."""
+        """How many chunks were met, repeated ones included; times the denominator, as all counts."""
         return sum(int(counts.sum()) for counts, _ in _blocks(self.counts, self.starts))
 
     @property
     def n_bytes(self) -> int:
-        """How many bytes these chunks stand for, repeated ones included."""
+        """How many bytes these chunks stand for, repeated ones included; times the denominator."""
         return sum(_exact_dot(*block) for block in _blocks(self.counts, self.starts))
 
-    def facts(self) -> dict[str, int]:
-        """What a training writes down of its corpus: figures only, no path."""
+    def facts(self) -> dict[str, Any]:
+        """What a training writes down of its corpus: figures and parameters. `chunks` is times the denominator."""
+        told: dict[str, Any] = {} if self.denominator == 1 else {"denominator": self.denominator}
+        for what in ("weights", "times", "sample"):
+            values = [source[what] for source in self.sources if what in source]
+            if values:
+                told[what] = [value for k, value in enumerate(values) if value not in values[:k]]
         return {
             "documents": self.corpus.documents,
             "bytes": self.corpus.n_bytes,
             "invalid_bytes": self.corpus.invalid_bytes,
             "chunks": self.total,
             "distinct_chunks": len(self),
+            **told,
         }
 
     def at_least(self, min_chunk_count: int) -> ChunkCounts:
-        """The rows whose chunk was met at least this often."""
-        kept = self.counts >= min_chunk_count
+        """The rows whose chunk was met at least this often, by its weighted count; all of them for 1."""
+        if min_chunk_count <= 1:
+            return self
+        kept = self.counts >= min(min_chunk_count * self.denominator, _LIMIT)
         if kept.all():
             return self
         lengths = np.diff(self.starts)
         starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths[kept])))
         return replace(self, data=self.data[np.repeat(kept, lengths)], starts=starts, counts=self.counts[kept])
+
+    def times(self, weight: Weight) -> ChunkCounts:
+        """These counts with each row counted `weight` times: a number, or a text as "2.5" or "1/3".
+
+        ParameterError for a weight that is not above 0, and where the counts would leave 64 bits.
+        """
+        factor = as_weight(weight)
+        denominator = self.denominator * factor.denominator
+        if denominator >= LARGEST:
+            raise ParameterError(f"the weight {weight!r} has too many digits: round it")
+        sources = tuple({**source, "times": str(factor * as_weight(source.get("times", 1)))} for source in self.sources)
+        return replace(self, counts=self._scaled(factor.numerator), denominator=denominator, sources=sources)
 
     def items(self) -> Iterator[tuple[bytes, int]]:
         """(chunk, count) row by row; for looking at counts, not for large ones."""
@@ -182,7 +212,7 @@ class ChunkCounts:
             yield self.data[self.starts[i] : self.starts[i + 1]].tobytes(), int(count)
 
     def __add__(self, other: ChunkCounts) -> ChunkCounts:
-        """These rows with the other's counts added, then the other's new rows.
+        """These rows with the other's counts added, then the other's new rows; exact for any two denominators.
 
         ParameterError when the patterns or special tokens differ, or a sum leaves 64 bits.
         """
@@ -191,12 +221,28 @@ class ChunkCounts:
         for name in ("pattern", "unmatched"):
             self._check_same(name, getattr(self, name), getattr(other, name))
         self._check_same("special tokens", sorted(self.special_tokens), sorted(other.special_tokens))
+        denominator = lcm(self.denominator, other.denominator)
+        if denominator >= LARGEST:
+            raise ParameterError(
+                f"counts with the denominators {self.denominator} and {other.denominator} have no common one below "
+                f"{LARGEST:,}: round their weights"
+            )
         try:
-            rows = sum_rows([(table.data, table.starts, table.counts) for table in (self, other)])
+            rows = sum_rows(
+                [(table.data, table.starts, table._scaled(denominator // table.denominator)) for table in (self, other)]
+            )
         except OverflowError as error:
             raise ParameterError(f"these counts are too large to be added: {error}") from None
         data, starts, counts = rows
-        return replace(self, data=data, starts=starts, counts=counts, corpus=self.corpus + other.corpus)
+        return replace(
+            self,
+            data=data,
+            starts=starts,
+            counts=counts,
+            corpus=self.corpus + other.corpus,
+            denominator=denominator,
+            sources=self.sources + other.sources,
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes one .npz file without pickles, whole or not at all; equal counts give equal bytes."""
@@ -207,6 +253,8 @@ class ChunkCounts:
             "special_tokens": list(self.special_tokens),
             "unmatched": self.unmatched,
             "corpus": asdict(self.corpus),
+            "denominator": self.denominator,
+            "sources": list(self.sources),
         }
         text = np.frombuffer(json.dumps(header, ensure_ascii=True).encode(), np.uint8)
         arrays: dict[str, npt.NDArray[Any]] = {
@@ -237,6 +285,8 @@ class ChunkCounts:
                 tuple(header["special_tokens"]),
                 header["unmatched"],
                 CorpusTotals(**header["corpus"]),
+                header.get("denominator", 1),
+                tuple(header.get("sources", ())),
             )
         except FormatError:
             raise
@@ -246,6 +296,13 @@ class ChunkCounts:
             raise FormatError(f"{os.fspath(path)}: not a file of chunk counts (its parts lie nowhere)") from error
         except _UNREADABLE as error:
             raise FormatError(f"{os.fspath(path)}: not a file of chunk counts ({error})") from error
+
+    def _scaled(self, factor: int) -> npt.NDArray[np.int64]:
+        if factor == 1:
+            return self.counts
+        if self.n_bytes * factor > _LIMIT:
+            raise ParameterError("with these weights the chunks stand for 2**63 bytes or more: take smaller weights")
+        return self.counts * factor
 
     def _rules(self) -> tuple[Pattern, str, tuple[str, ...]]:
         return self.pattern, self.unmatched, self.special_tokens
@@ -267,6 +324,11 @@ def _check_header(path: str | os.PathLike[str], header: object) -> None:
     texts = [*(pattern if isinstance(pattern, list) else [pattern or ""]), *tokens]
     if not all(isinstance(text, str) for text in texts):
         raise FormatError(f"{os.fspath(path)}: the pattern or a special token is not a text")
+    sources = header.get("sources", [])
+    if type(header.get("denominator", 1)) is not int or not isinstance(sources, list):
+        raise FormatError(f"{os.fspath(path)}: the denominator is not a whole number, or the sources are not a list")
+    if not all(isinstance(source, dict) for source in sources):
+        raise FormatError(f"{os.fspath(path)}: a source is not an object")
 
 
 def _frozen(name: str, array: npt.ArrayLike, dtype: type[np.generic]) -> npt.NDArray[Any]:

@@ -35,6 +35,8 @@ class Merges:
     """(n,): tokens in the corpus after the merge."""
     stop_reason: str
     """vocab_size, min_frequency or max_token_length."""
+    denominator: int = 1
+    """By which the counts and tokens are multiplied, where chunks have weights."""
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -66,7 +68,8 @@ def learn_merges(
 
     Ties: "lowest" takes the smallest (left, right), "huggingface" the same with the 256 bytes ordered by their GPT-2
     character, "first" the pair that occurs first in the rows of the counts as they are merged so far. Stops early when
-    no pair reaches min_frequency, or when each that does would be longer than max_token_length bytes.
+    no pair reaches min_frequency (in weighted counts), or when each that does would be longer than max_token_length
+    bytes.
     """
     check_parameters(n_merges, min_frequency, max_token_length, tie_break)
     byte_ids = BYTE_ORDER.astype(np.uint32) if tie_break == "huggingface" else np.arange(256, dtype=np.uint32)
@@ -76,11 +79,11 @@ def learn_merges(
         counts.counts,
         byte_ids,
         n_merges,
-        min_frequency=min(min_frequency, _LARGEST),
+        min_frequency=min(min_frequency * counts.denominator, _LARGEST),
         max_token_length=None if max_token_length is None else min(max_token_length, _LARGEST),
         tie_first=tie_break == "first",
     )
-    return _run(merger, np.argsort(byte_ids), on_merges)
+    return _run(merger, np.argsort(byte_ids), counts.denominator, on_merges)
 
 
 def learn_more_merges(
@@ -93,13 +96,14 @@ def learn_more_merges(
     max_token_length: int | None = None,
     tie_break: str = "lowest",
     on_merges: OnMerges | None = None,
+    denominator: int = 1,
 ) -> Merges:
     """As `learn_merges`, on chunks that are merged already.
 
     words: the chunks' tokens as rows 0..n - 1 of the vocabulary, uint32, and the offsets of each chunk in them;
-    counts: of each chunk; lengths: bytes of each of the n tokens; is_byte: int64 (n), the byte that a token is, or -1.
-    In the result's pairs, row r of the vocabulary is r and merge k is n + k. Ties go by row ("lowest"), or by row with
-    the bytes before all others and in the order of their GPT-2 characters ("huggingface").
+    counts: of each chunk, times `denominator`; lengths: bytes of each of the n tokens; is_byte: int64 (n), the byte
+    that a token is, or -1. In the result's pairs, row r of the vocabulary is r and merge k is n + k. Ties go by row
+    ("lowest"), or by row with the bytes before all others and in the order of their GPT-2 characters ("huggingface").
     """
     check_parameters(n_merges, min_frequency, max_token_length, tie_break)
     n = len(lengths)
@@ -115,13 +119,13 @@ def learn_more_merges(
         counts,
         np.arange(256, dtype=np.uint32),
         n_merges,
-        min_frequency=min(min_frequency, _LARGEST),
+        min_frequency=min(min_frequency * denominator, _LARGEST),
         max_token_length=None if max_token_length is None else min(max_token_length, _LARGEST),
         tie_first=tie_break == "first",
         symbols=place[symbols],
         lengths=np.ascontiguousarray(lengths[order], dtype=np.int64),
     )
-    return _run(merger, order, on_merges)
+    return _run(merger, order, denominator, on_merges)
 
 
 def check_parameters(n_merges: int, min_frequency: int, max_token_length: int | None, tie_break: str) -> None:
@@ -136,14 +140,14 @@ def check_parameters(n_merges: int, min_frequency: int, max_token_length: int | 
         raise ParameterError(f"n_merges={n_merges}: it must not be negative")
 
 
-def _run(merger: Merger, initial: npt.NDArray[np.int64], on_merges: OnMerges | None) -> Merges:
+def _run(merger: Merger, initial: npt.NDArray[np.int64], denominator: int, on_merges: OnMerges | None) -> Merges:
     """Runs to the end; initial[i] is what the merger's id i is called in the result."""
 
     def part(since: int) -> Merges:
         ids, counts, tokens_after = merger.merges(since)
         pairs = ids.astype(np.int64)
         pairs = np.where(pairs < len(initial), initial[np.minimum(pairs, len(initial) - 1)], pairs)
-        return Merges(pairs, counts, tokens_after, merger.stop_reason or "")
+        return Merges(pairs, counts, tokens_after, merger.stop_reason or "", denominator)
 
     done = 0
     while merger.stop_reason is None:

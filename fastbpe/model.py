@@ -35,7 +35,7 @@ class Model:
     merges: NDArray[np.int64]
     """(n, 3): ids of left, right and product, in the order of their ranks."""
     counts: NDArray[np.int64] | None = None
-    """What each merge's pair counted when it was learned; None when not known."""
+    """What each merge's pair counted when it was learned, times `denominator`; None when not known."""
     special_tokens: dict[str, int] = field(default_factory=dict)
     """Ids of the special tokens by name, ascending."""
     roles: dict[str, str] = field(default_factory=dict)
@@ -87,6 +87,12 @@ class Model:
     def byte_ids(self) -> NDArray[np.uint32]:
         """Ids of the 256 bytes."""
         return np.array([self.token_ids[bytes([byte])] for byte in range(256)], np.uint32)
+
+    @property
+    def denominator(self) -> int:
+        """The common denominator of the weights that the text had; 1 without weights."""
+        value = (self.record or {}).get("denominator", 1)
+        return value if type(value) is int and value > 0 else 1
 
     @property
     def vocab_size(self) -> int:

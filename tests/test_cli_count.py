@@ -45,3 +45,20 @@ def test_errors(fastbpe_command: Shell, text: Path, tmp_path: Path) -> None:
     strict = ("count", text, "-o", tmp_path / "c.npz", "--errors", "strict", "--progress", "none")
     fastbpe_command(*strict).failed(3, "text.txt")
     assert not (tmp_path / "c.npz").exists()
+
+
+def test_weights(fastbpe_command: Shell, tmp_path: Path) -> None:
+    for name in ("zh", "en"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.txt").write_text("hello hello")
+    out = tmp_path / "c.npz"
+    command = ("count", tmp_path / "zh", tmp_path / "en", "-o", out, "--weight", "zh/*=2.5", "--weight", "en=0.25")
+    code, told, err = fastbpe_command(*command)
+    assert code == 0, err
+    assert "2 distinct chunks, 5.5 by weight in all" in told
+    counts = ChunkCounts.load(out)
+    assert (counts.denominator, counts.counts.tolist()) == (4, [11, 11])
+    assert json.loads(fastbpe_command(*command, "--json").out)["chunks"] == "5.5"
+    fastbpe_command(*command, "--weight", "fr/*=2").failed(2, "'fr/*'")
+    fastbpe_command(*command, "--weight", "fr").failed(2, "--weight fr", "zh/*=2.5")
+    fastbpe_command(*command, "--weight", "fr=x").failed(2, "'fr'", "'x'")

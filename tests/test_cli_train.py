@@ -211,3 +211,21 @@ def test_what_would_be_lost_is_refused(fastbpe_command: Shell, text: Path, tmp_p
 def test_sizes_that_no_tokenizer_has(fastbpe_command: Shell, text: Path, tmp_path: Path) -> None:
     train = ("train", text, "-o", tmp_path / "tok.json", "--vocab-size")
     fastbpe_command(*train, str(10**30)).failed(2, "do not fit in 32 bits")
+
+
+def test_weights_of_text_and_of_counts(fastbpe_command: Shell, tmp_path: Path) -> None:
+    names = [tmp_path / name for name in ("a", "b")]
+    for name, text in zip(names, (TEXT, TEXT.upper()), strict=True):
+        name.with_suffix(".txt").write_text(text)
+        assert fastbpe_command("count", name.with_suffix(".txt"), "-o", name.with_suffix(".npz")).code == 0
+    merges = []
+    for suffix in (".txt", ".npz"):
+        inputs = [name.with_suffix(suffix) for name in names]
+        command = ("train", *inputs, "-o", tmp_path / "tok.json", "--vocab-size", "300", "--weight", "b.*=2.5")
+        code, _, err = fastbpe_command(*command)
+        assert code == 0, err
+        merges.append(Tokenizer.load(tmp_path / "tok.json").merges.tolist())
+    assert merges[0] == merges[1]
+    told = fastbpe_command("inspect", tmp_path / "tok.json").out
+    assert "denominator  2" in told
+    fastbpe_command(*command, "--weight", "c.npz=2").failed(2, "'c.npz'")

@@ -1,3 +1,5 @@
+import tempfile
+from fractions import Fraction
 from pathlib import Path
 from unittest.mock import patch
 
@@ -63,6 +65,38 @@ def test_files_and_paths_are_read(tmp_path: Path) -> None:
         count_chunks([str(tmp_path / "a.txt")])
     with pytest.raises(ParameterError, match="a bare str"):
         count_chunks(str(tmp_path))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@given(st.lists(st.tuples(st.sampled_from(["zh", "en", "x"]), texts), max_size=5), st.sampled_from([1, 7, 1 << 20]))
+def test_weighted_counts_equal_the_reference(threads: int, files: list, block_bytes: int) -> None:
+    weights = {"zh": "2.5", "en": "1/3"}
+    expected: dict[bytes, Fraction] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for k, (name, documents) in enumerate(files):
+            path = Path(folder, f"{k}", name)
+            path.parent.mkdir()
+            path.write_text("|".join(documents))
+            for chunk, n in reference.count_chunks(documents, NAMED["gpt2"]).items():
+                expected[chunk] = expected.get(chunk, Fraction(0)) + n * Fraction(weights.get(name, 1))
+        given = {name: weight for name, weight in weights.items() if any(file[0] == name for file in files)}
+        blocks = Corpus.blocks
+        source = fastbpe.files(folder, separator="|")
+        with patch.object(Corpus, "blocks", lambda self: blocks(self, block_bytes)):
+            counts = count_chunks(source, "gpt2", weights=given, threads=threads)
+    assert {chunk: Fraction(n, counts.denominator) for chunk, n in counts.items()} == expected
+    assert [chunk for chunk, _ in counts.items()] == list(expected)
+
+
+def test_weights_that_match_nothing_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("text")
+    with pytest.raises(ParameterError, match=r"'b\.txt' is that of no source"):
+        count_chunks(tmp_path, weights={"a.txt": 2, "b.txt": 2})
+    with pytest.raises(ParameterError, match=r"'b\.txt' is that of no source"):
+        count_chunks(["text"], weights={"*": 2, "b.txt": 2})
+    assert list(count_chunks(["text"], weights={"documents given": "0.5"}).items()) == [(b"text", 1)]
+    counts = count_chunks(tmp_path, weights=[("a.txt", "0.5")])
+    assert counts.sources[0]["weights"] == [["a.txt", "1/2"]]
 
 
 def test_an_empty_source_gives_empty_counts() -> None:

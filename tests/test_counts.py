@@ -1,5 +1,6 @@
 import zipfile
 from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +69,44 @@ def test_counts_of_other_rules_do_not_add_up(change: dict, message: str) -> None
     with pytest.raises(ParameterError, match=message):
         a + b
     assert a != b
+
+
+@given(tables, tables, st.integers(1, 6), st.integers(1, 6))
+def test_counts_of_different_denominators_add_exactly(
+    a: dict[bytes, int], b: dict[bytes, int], first: int, second: int
+) -> None:
+    total = ChunkCounts.from_dict(a).times(Fraction(1, first)) + ChunkCounts.from_dict(b).times(f"7/{second}")
+    expected = {chunk: Fraction(n, first) for chunk, n in a.items()}
+    for chunk, n in b.items():
+        expected[chunk] = expected.get(chunk, Fraction(0)) + Fraction(7 * n, second)
+    assert {chunk: Fraction(n, total.denominator) for chunk, n in total.items()} == expected
+    assert [chunk for chunk, _ in total.items()] == list(expected)
+    kept = total.at_least(3)
+    assert [chunk for chunk, _ in kept.items()] == [chunk for chunk, n in expected.items() if n >= 3]
+
+
+def test_weighted_counts_are_saved_with_what_was_counted(tmp_path: Path) -> None:
+    source = {"name": "zh", "files": 1, "documents": 2, "bytes": 3, "weights": [["zh", "5/2"]]}
+    counts = ChunkCounts(*arrays((b"ab", 5)), denominator=2, sources=(source,))
+    counts.save(tmp_path / "c.npz")
+    loaded = ChunkCounts.load(tmp_path / "c.npz")
+    assert loaded == counts and loaded.sources == (source,)
+    assert loaded.facts()["denominator"] == 2
+    assert loaded.facts()["weights"] == [[["zh", "5/2"]]]
+    assert loaded != ChunkCounts(*arrays((b"ab", 5)))
+    assert counts.times("0.5").times(2).sources[0]["times"] == "1"
+    assert (counts + counts).sources == (source, source)
+
+
+def test_weights_that_counts_cannot_hold_are_refused() -> None:
+    with pytest.raises(ParameterError, match=r"2\*\*63"):
+        ChunkCounts.from_dict({b"a": 2**62}).times(2)
+    with pytest.raises(ParameterError, match="digits"):
+        ChunkCounts.from_dict({b"a": 1}).times("1/99991").times("1/99989")
+    with pytest.raises(ParameterError, match="common"):
+        ChunkCounts.from_dict({b"a": 1}).times("1/99991") + ChunkCounts.from_dict({b"a": 1}).times("1/99989")
+    with pytest.raises(ParameterError, match="denominator"):
+        ChunkCounts(*arrays((b"ab", 5)), denominator=0)
 
 
 def test_the_order_of_special_tokens_is_no_hindrance() -> None:

@@ -69,6 +69,34 @@ def test_spans_with_an_id_are_skipped(texts: list[list[bytes]], sizes) -> None:
     assert rows(counter) == expected(texts)
 
 
+@given(st.lists(st.tuples(st.lists(chunks, max_size=40), st.integers(1, 5)), max_size=8), sizes)
+def test_chunks_count_as_often_as_the_multiplier_says(pieces: list[tuple[list[bytes], int]], sizes) -> None:
+    counter = Counter(*sizes)
+    found: dict[bytes, int] = {}
+    position = 0
+    for piece, multiplier in pieces:
+        data = b"".join(piece)
+        counter.add(data, None, position, None, ends_of(piece), multiplier)
+        position += len(data)
+        for chunk in piece:
+            found[chunk] = found.get(chunk, 0) + multiplier
+    assert rows(counter) == list(found.items())
+
+
+@pytest.mark.parametrize("chunk", [b"ab", b"a" * 20])
+def test_a_count_past_64_bits_is_refused(chunk: bytes) -> None:
+    ends = np.arange(1, 5, dtype=np.int64) * len(chunk)
+    counter = Counter()
+    counter.add(chunk * 4, None, 0, None, ends, 2**61 - 1)
+    assert rows(counter) == [(chunk, 4 * (2**61 - 1))]
+    counter = Counter()
+    with pytest.raises(OverflowError):
+        counter.add(chunk * 4, None, 0, None, ends, 2**61)
+        counter.finish()
+    with pytest.raises(ValueError, match="multiplier"):
+        Counter().add(chunk, None, 0, None, None, 0)
+
+
 @given(texts)
 def test_a_span_without_table_or_ends_is_one_chunk(texts: list[list[bytes]]) -> None:
     whole = [b"".join(piece) for piece in texts]

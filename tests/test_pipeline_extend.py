@@ -62,3 +62,12 @@ def test_what_cannot_be_is_refused():
         fastbpe.extend(short, iter([]), 300, min_frequency=0)
     with pytest.raises(fastbpe.DataError, match="no text"):
         fastbpe.extend(short, [""], 300)
+
+
+def test_counts_of_old_and_new_merges_have_one_denominator():
+    tok = fastbpe.train(["ab ab"], 258, "gpt2", weights={"*": "0.5"}, min_frequency=1)
+    more = fastbpe.extend(tok, ["cd" * 9], 260, weights={"*": "1/3"})
+    assert more.record["denominator"] == 6 and more.record["corpus"]["denominator"] == 3
+    assert more.model.counts.tolist() == [6, 18, 16]
+    with pytest.raises(fastbpe.ParameterError, match="times"):
+        fastbpe.extend(tok, fastbpe.count_chunks(["cd"], "gpt2"), 260, weights={"*": "1/3"})

@@ -1,5 +1,7 @@
 """pipeline/train.py: from documents or counts to a tokenizer, against the reference."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import reference
@@ -134,3 +136,40 @@ def test_merging_above_the_memory_bound_is_refused_with_the_counts():
         fastbpe.train(fastbpe.ChunkCounts.from_dict({b"ab": 5}), 300, memory="1MB")
     assert isinstance(info.value, MemoryError)
     assert dict(info.value.counts.items()) == {b"ab": 5}
+
+
+@given(
+    st.lists(st.tuples(st.text("ab ", max_size=30), st.sampled_from(["5/2", "1/3", "0.2"])), min_size=1, max_size=5),
+    st.integers(1, 12),
+    st.sampled_from(TIE_BREAKS),
+    st.integers(1, 4),
+)
+def test_weighted_text_equals_the_reference(texts, n_merges, tie_break, min_frequency):
+    chunks, counts = {}, None
+    for text, weight in texts:
+        for chunk, n in reference.count_chunks([text], NAMED["gpt2"]).items():
+            chunks[chunk] = chunks.get(chunk, 0) + n * Fraction(weight)
+        part = fastbpe.count_chunks([text], "gpt2", weights={"*": weight})
+        counts = part if counts is None else counts + part
+    if not chunks:
+        return
+    expected, stop = reference.train(chunks, n_merges, min_frequency, None, tie_break)
+    tok = fastbpe.train(counts, 256 + n_merges, min_frequency=min_frequency, tie_break=tie_break)
+    assert [tuple(pair) for pair in tok.merges.tolist()] == [merge[:2] for merge in expected]
+    assert [Fraction(n, tok.model.denominator) for n in tok.model.counts.tolist()] == [merge[2] for merge in expected]
+    assert tok.record["stop_reason"] == stop
+
+
+def test_weights_are_recorded_and_thresholds_are_weighted():
+    text = ["ab " * 5, "cd"]  # " ab" has a weighted count of 2, "ab", " " and "cd" have 0.5
+    tok = fastbpe.train(text, 300, weights={"*": "0.5"}, min_frequency=2, min_chunk_count=2)
+    assert tok.record["corpus"]["weights"] == [[["*", "1/2"]]]
+    assert tok.record["denominator"] == 2
+    assert tok.record["corpus"]["dropped_distinct_chunks"] == 3
+    tok = fastbpe.train(text, 300, weights={"*": "0.5"}, min_frequency=2)
+    assert [tok.token_bytes(id) for id in range(256, tok.vocab_size)] == [b"ab", b" ab"]
+    assert tok.model.counts.tolist() == [5, 4]
+    counts = fastbpe.count_chunks(text, weights={"*": "0.5"})
+    assert fastbpe.train(counts, 300) == tok
+    with pytest.raises(fastbpe.ParameterError, match=r"counts\.times"):
+        fastbpe.train(counts, 300, weights={"*": 2})

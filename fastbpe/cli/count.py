@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from fastbpe.cli import options
-from fastbpe.cli.source import text_source, told
+from fastbpe.cli.source import text_source, told, weights
 from fastbpe.errors import ParameterError
 
 
@@ -20,6 +20,7 @@ def count(
     special: options.Special = (),
     reading: options.Reading = options.READING,
     errors: options.Errors = "keep",
+    weight: options.Weight = (),
     memory: options.Memory = None,
     threads: options.Threads = None,
     progress: options.ProgressStyle = "auto",
@@ -30,6 +31,7 @@ def count(
     from fastbpe.pipeline.count import count_chunks
     from fastbpe.pipeline.entries import source_entries
     from fastbpe.pipeline.progress import progress_on
+    from fastbpe.weight import weighted
 
     if output.suffix != ".npz":
         raise ParameterError(f"{output}: name the file .npz, by which fastbpe train knows chunk counts")
@@ -43,6 +45,7 @@ def count(
             special_tokens=special,
             unmatched=unmatched,
             errors=errors,
+            weights=weights(weight),
             memory=memory,
             threads=threads,
             progress=display,
@@ -57,16 +60,17 @@ def count(
         "counts": str(output),
         "documents": corpus.documents,
         "bytes": corpus.n_bytes,
-        "chunks": counts.total,
+        "chunks": counts.total if counts.denominator == 1 else weighted(counts.total, counts.denominator),
         "distinct_chunks": len(counts),
         "invalid_bytes": corpus.invalid_bytes,
         "sources": sources,
     }
+    chunks = f"{counts.total:,}" if counts.denominator == 1 else f"{facts['chunks']} by weight"
     if json:
         print(json_module.dumps(facts))
     else:
         print(
-            f"{output}: {len(counts):,} distinct chunks, {counts.total:,} in all, "
+            f"{output}: {len(counts):,} distinct chunks, {chunks} in all, "
             f"of {corpus.documents:,} documents ({corpus.n_bytes:,} bytes)"
         )
     return code

@@ -31,8 +31,16 @@ def inspect(
 def described(tokenizer: "Tokenizer", n_merges: int, n_longest: int) -> dict[str, Any]:
     """All that is printed, as plain values."""
     from fastbpe.cli.tokens import visible
+    from fastbpe.weight import weighted
 
     model = tokenizer.model
+
+    def count_of(rank: int) -> int | str | None:
+        if model.counts is None:
+            return None
+        count = int(model.counts[rank])
+        return count if model.denominator == 1 else weighted(count, model.denominator)
+
     lengths: dict[int, int] = {}
     for token in model.tokens:
         lengths[len(token)] = lengths.get(len(token), 0) + 1
@@ -45,7 +53,7 @@ def described(tokenizer: "Tokenizer", n_merges: int, n_longest: int) -> dict[str
             "left": visible(by_id[left]),
             "right": visible(by_id[right]),
             "token": visible(by_id[product]),
-            "count": None if model.counts is None else int(model.counts[rank]),
+            "count": count_of(rank),
         }
         for rank, (left, right, product) in enumerate(model.merges.tolist())
         if rank < n_merges or rank >= len(model.merges) - n_merges
@@ -96,7 +104,7 @@ def told(name: str, facts: dict[str, Any]) -> str:
             if row["rank"] > last + 1:
                 lines.append("      ...")
             last = row["rank"]
-            count = "" if row["count"] is None else f"{row['count']:,}"
+            count = "" if row["count"] is None else _plain(row["count"])
             lines.append(f"  {last:>7,}  {count:>13}  |{row['left']}|{row['right']}|")
     return "\n".join(lines)
 

@@ -85,6 +85,15 @@ AllowedSpecial = Annotated[
         allow_leading_hyphen=True,
     ),
 ]
+Weight = Annotated[
+    tuple[str, ...],
+    Parameter(
+        name="--weight",
+        help="How often chunks of some sources count, as 'zh/*=2.5'; the first that matches. Give one for each.",
+        show_default=False,
+        n_tokens=1,
+    ),
+]
 Threads = Annotated[int | None, Parameter(help="Threads; all cores when not given.", show_default=False)]
 ProgressStyle = Annotated[
     Literal["auto", "json", "none"], Parameter(name="--progress", help="On standard error.", show_choices=True)

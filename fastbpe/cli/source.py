@@ -42,6 +42,17 @@ def conditions(where: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
+def weights(words: tuple[str, ...]) -> list[tuple[str, str]]:
+    """`--weight` words as globs and weights."""
+    found = []
+    for word in words:
+        glob, equals, weight = word.rpartition("=")
+        if not equals or not glob:
+            raise ParameterError(f"--weight {word}: give a glob and a number, as 'zh/*=2.5'")
+        found.append((glob, weight))
+    return found
+
+
 def told(sources: list[dict[str, Any]]) -> int:
     """Says in a closing line what was not read, and in one each what is damaged; the exit code of the command.
 
@@ -65,17 +76,23 @@ def told(sources: list[dict[str, Any]]) -> int:
     return DataError.exit_code if damaged or nothing else 0
 
 
-def counts_source(inputs: tuple[str, ...]) -> "ChunkCounts | None":
-    """The sum of the chunk count files that were named; None when the inputs are text."""
+def counts_source(inputs: tuple[str, ...], weight: tuple[str, ...] = ()) -> "ChunkCounts | None":
+    """The weighted sum of the chunk count files that were named; None when the inputs are text."""
     check_inputs(inputs)
     given = [name for name in inputs if name.endswith(".npz")]
     if not given:
         return None
     if len(given) < len(inputs):
         raise ParameterError(f"{given[0]} holds chunk counts and other inputs are text: count those first")
+    from fastbpe.corpus.weights import Weights
     from fastbpe.counts import ChunkCounts
 
-    total = ChunkCounts.load(given[0])
-    for name in given[1:]:
-        total += ChunkCounts.load(name)
+    weigh = Weights(weights(weight))
+    weigh.expect(given)
+    total: ChunkCounts | None = None
+    for name in given:
+        counts = ChunkCounts.load(name)
+        if weigh:
+            counts = counts.times(weigh.weight(name))
+        total = counts if total is None else total + counts
     return total

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from fastbpe.cli import options
-from fastbpe.cli.source import counts_source, text_source
+from fastbpe.cli.source import counts_source, text_source, weights
 from fastbpe.cli.source import told as told_of_sources
 from fastbpe.errors import MemoryBoundError, ParameterError
 
@@ -45,6 +45,7 @@ def train(
     ] = "lowest",
     reading: options.Reading = options.READING,
     errors: options.Errors = "keep",
+    weight: options.Weight = (),
     min_chunk_count: Annotated[int, Parameter(help="Leave out chunks that occur less often.")] = 1,
     memory: options.Memory = None,
     threads: options.Threads = None,
@@ -69,7 +70,7 @@ def train(
     if log and log.resolve() in [path.resolve() for path in targets.values()]:
         raise ParameterError(f"--log {log} is the tokenizer file: write the merges elsewhere")
     options.check_outputs_apart([*targets.values(), *([log] if log else [])], inputs)
-    counts = counts_source(inputs)
+    counts = counts_source(inputs, weight)
     given: dict[str, Any] = {}
     if counts is None:
         source: Any = Corpus(text_source(inputs, reading))
@@ -78,6 +79,7 @@ def train(
             "special_tokens": special,
             "unmatched": unmatched,
             "errors": errors,
+            "weights": weights(weight),
         }
     else:
         source = counts

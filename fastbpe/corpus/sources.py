@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from fastbpe.corpus.ahead import ahead
 from fastbpe.corpus.blocks import BLOCK_BYTES, Block, SourcePiece, pack
@@ -116,6 +116,14 @@ def _conditions(where: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
     return tuple((where or {}).items())
 
 
+class FileState(NamedTuple):
+    """What tells whether a file is the one that it was."""
+
+    path: str
+    size: int
+    mtime_ns: int
+
+
 @dataclass(frozen=True)
 class Survey:
     """Names, sizes and states of the files of a source, without reading them."""
@@ -181,19 +189,26 @@ class Corpus:
         count = size = 0
         plain = not self.options.fields
         digest = hashlib.sha256()
-        for pattern in self._files.patterns:
+        for state in self.states():
+            if not os.path.isfile(state.path):
+                return None
+            count += 1
+            size += state.size
+            plain = plain and Path(state.path).suffix.lower() not in NOT_PLAIN
+            digest.update(b"%s\0%d %d\n" % (os.fsencode(state.path), state.size, state.mtime_ns))
+        return Survey(count, size, digest.hexdigest(), plain)
+
+    def states(self) -> Iterator[FileState]:
+        """Files on this machine that the source names, in the order in which they are read."""
+        for pattern in self._files.patterns if self._files is not None else ():
+            if pattern == STDIN or is_address(pattern):
+                continue
             for path in expand(pattern, lambda path, why: None, self._exclude):
                 try:
                     state = os.stat(path)
                 except OSError as error:
                     raise unreadable(path, error) from error
-                if not os.path.isfile(path):
-                    return None
-                count += 1
-                size += state.st_size
-                plain = plain and Path(path).suffix.lower() not in NOT_PLAIN
-                digest.update(b"%s\0%d %d\n" % (os.fsencode(path), state.st_size, state.st_mtime_ns))
-        return Survey(count, size, digest.hexdigest(), plain)
+                yield FileState(path, state.st_size, state.st_mtime_ns)
 
     def _pieces_of_files(self, source: Files, block_bytes: int) -> Iterator[SourcePiece]:
         for pattern in source.patterns:

@@ -84,7 +84,7 @@ class _Walk:
         globbed = [part for part in pattern[len(root) :].split("/") if part]
         walk = cls(root or ".", skip, exclude)
         walk.root = root
-        walk.match = re.compile(_translate(globbed), re.DOTALL)
+        walk.match = re.compile(glob_regex(globbed), re.DOTALL)
         walk.depth = None if "**" in globbed else len(globbed)
         walk.hidden = any(part.startswith(".") for part in globbed)
         return walk
@@ -155,7 +155,7 @@ class _Walk:
         return True
 
 
-def _translate(parts: list[str]) -> str:
+def glob_regex(parts: list[str]) -> str:
     """The regular expression that a glob's parts stand for, over names joined by '/'."""
     regex = ""
     for i, part in enumerate(parts):

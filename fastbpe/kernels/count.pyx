@@ -12,7 +12,14 @@ from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-from fastbpe.kernels.chunkmap cimport CHUNK_BATCH, CHUNKMAP_OK, ChunkEntry, LongChunk, chunkmap_memory
+from fastbpe.kernels.chunkmap cimport (
+    CHUNK_BATCH,
+    CHUNKMAP_OK,
+    CHUNKMAP_OVERFLOW,
+    ChunkEntry,
+    LongChunk,
+    chunkmap_memory,
+)
 from fastbpe.kernels.packed cimport PACKED_MAX, Packed, packed_equal, packed_hash, packed_hash_long, packed_load
 from fastbpe.kernels.partitions cimport (
     MAX_PARTITION_BITS,
@@ -52,6 +59,8 @@ cdef struct CountState:
     ChunkEntry* cache    # sets of two entries, aligned to a cache line; count 0: free
     uint64_t set_mask
     int64_t position     # all that is in the cache was met before it
+    int64_t multiplier   # what each chunk in the cache counts for; the counts there are without it
+    int64_t max_count    # the largest of them that stays below 2**63 with it
     int64_t* ends
     Waiting waiting
     CountState* next
@@ -94,14 +103,16 @@ cdef class Counter:
         if self.pool_lock != NULL:
             PyThread_free_lock(self.pool_lock)
 
-    def add(self, const uint8_t[::1] data not None, spans=None, int64_t position=0, SplitTable table=None, ends=None):
+    def add(self, const uint8_t[::1] data not None, spans=None, int64_t position=0, SplitTable table=None, ends=None,
+            int64_t multiplier=1):
         """Counts the chunks of the text spans of `data`, whose first byte stands at `position` of the corpus.
 
         spans: None (all is one text) or int64 (n, 4) of start, stop, text_end, id; those with an id are skipped. Chunks
         are found by `table`, or `ends` gives them (int64, ascending, the last of each span at its stop); with neither,
-        a span is one chunk. Data with a chunk of 64 KiB or more may be kept until the end: do not change it. Positions
-        of the texts of different calls must not overlap. Raises ValueError for arguments that contradict each other,
-        RuntimeError after finish(), OverflowError, MemoryError; after one of these two nothing more can be done.
+        a span is one chunk. Each chunk counts `multiplier` times. Data with a chunk of 64 KiB or more may be kept until
+        the end: do not change it. Positions of the texts of different calls must not overlap. Raises ValueError for
+        arguments that contradict each other, RuntimeError after finish(), OverflowError, MemoryError; after one of
+        these two nothing more can be done.
         """
         spans = check_spans(spans, data.shape[0])
         cdef const int64_t[:, ::1] rows = spans
@@ -110,6 +121,8 @@ cdef class Counter:
         cdef int status
         if not 0 <= position <= INT64_MAX - data.shape[0]:
             raise ValueError("position: the data reaches outside 0 .. 2**63 - 1")
+        if multiplier < 1:
+            raise ValueError("multiplier must be at least 1")
         chunks_init(&chunks)
         if ends is not None:
             if table is not None:
@@ -124,7 +137,7 @@ cdef class Counter:
         if rows.shape[0] and data.shape[0]:
             with nogil:
                 status = count_spans(&self.partitions, state, &data[0], data.shape[0], &rows[0, 0], rows.shape[0],
-                                     position, &chunks, self.copy_big)
+                                     position, multiplier, &chunks, self.copy_big)
                 chunks_free(&chunks)
         self.release(state, data, status)
 
@@ -253,6 +266,8 @@ cdef CountState* state_new(int cache_bits, int partition_bits) noexcept nogil:
     if state == NULL:
         return NULL
     state.set_mask = (<uint64_t> 1 << cache_bits) - 1
+    state.multiplier = 1
+    state.max_count = INT64_MAX
     state.block = calloc((<size_t> 1 << cache_bits) + 1, line)
     state.ends = <int64_t*> malloc(N_ENDS * sizeof(int64_t))
     if waiting_init(&state.waiting, partition_bits) != CHUNKMAP_OK or state.block == NULL or state.ends == NULL:
@@ -270,15 +285,17 @@ cdef void state_free(CountState* state) noexcept nogil:
 
 
 cdef int count_spans(Partitions* partitions, CountState* state, const uint8_t* data, int64_t n_data,
-                     const int64_t* spans, int64_t n_spans, int64_t position, Chunks* chunks,
+                     const int64_t* spans, int64_t n_spans, int64_t position, int64_t multiplier, Chunks* chunks,
                      bint copy_big) noexcept nogil:
     cdef const int64_t* span
     cdef int64_t row, start, n
     cdef int status = CHUNKMAP_OK
     # A cached entry keeps the position that it came with, which must be the smallest: positions only rise.
-    if position < state.position:
+    if position < state.position or multiplier != state.multiplier:
         status = flush_cache(partitions, state)
     state.position = position + n_data
+    state.multiplier = multiplier
+    state.max_count = INT64_MAX // multiplier
     # A big chunk that is less than half of its data is copied.
     state.waiting.n_data = INT64_MAX if copy_big else n_data
     for row in range(n_spans):
@@ -319,7 +336,7 @@ cdef int count_chunks(Partitions* partitions, CountState* state, const uint8_t* 
                 n += 1
             else:
                 status = waiting_add_long(partitions, &state.waiting, LongChunk(
-                    bytes, length, packed_hash_long(bytes, length), 1, position + start))
+                    bytes, length, packed_hash_long(bytes, length), state.multiplier, position + start))
                 if status != CHUNKMAP_OK:
                     return status
             start = ends[i]
@@ -340,10 +357,17 @@ cdef int count_chunks(Partitions* partitions, CountState* state, const uint8_t* 
                 line[1] = line[0]
                 line[0] = ChunkEntry(keys[j], 1, firsts[j])
                 if entry.count:
-                    status = waiting_add(partitions, &state.waiting, packed_hash(entry.key), entry)
+                    status = leave_cache(partitions, state, entry)
                     if status != CHUNKMAP_OK:
                         return status
     return CHUNKMAP_OK
+
+
+cdef inline int leave_cache(Partitions* partitions, CountState* state, ChunkEntry entry) noexcept nogil:
+    if entry.count > state.max_count:
+        return CHUNKMAP_OVERFLOW
+    entry.count *= state.multiplier
+    return waiting_add(partitions, &state.waiting, packed_hash(entry.key), entry)
 
 
 cdef int flush_cache(Partitions* partitions, CountState* state) noexcept nogil:
@@ -351,6 +375,6 @@ cdef int flush_cache(Partitions* partitions, CountState* state) noexcept nogil:
     cdef int status = CHUNKMAP_OK
     for i in range(2 * <int64_t> (state.set_mask + 1)):
         if state.cache[i].count and status == CHUNKMAP_OK:
-            status = waiting_add(partitions, &state.waiting, packed_hash(state.cache[i].key), state.cache[i])
+            status = leave_cache(partitions, state, state.cache[i])
     memset(state.cache, 0, 2 * (state.set_mask + 1) * sizeof(ChunkEntry))
     return status

@@ -37,9 +37,10 @@ class BoundedCounter:
         position: int,
         table: SplitTable | None,
         ends: npt.NDArray[np.int64] | None,
+        multiplier: int = 1,
     ) -> None:
         """See `Counter.add`; whoever finds too much writes it out, and the others wait for that."""
-        self._counter.add(data, spans, position, table, ends)
+        self._counter.add(data, spans, position, table, ends, multiplier)
         if int(self._counter.sizes().sum()) > self._table_bytes:
             with self._spilling:
                 self._spill()

@@ -1,13 +1,18 @@
 """count_chunks: from a source to the counts of its distinct chunks, on several threads."""
 
 from collections.abc import Sequence
+from typing import Any
 
+from fastbpe.corpus.report import SourceReport
 from fastbpe.corpus.sources import Corpus, Source
+from fastbpe.corpus.walk import printable
+from fastbpe.corpus.weights import Weights, WeightsLike
 from fastbpe.counts import ChunkCounts, CorpusTotals
 from fastbpe.errors import ParameterError
 from fastbpe.kernels.special import SpecialTrie
 from fastbpe.pattern.splitter import Splitter
 from fastbpe.pipeline.bounded import BoundedCounter, table_bytes
+from fastbpe.pipeline.entries import source_entry
 from fastbpe.pipeline.invalid import InvalidBytes, check_errors, invalid_in, replaced
 from fastbpe.pipeline.progress import ProgressLike, as_progress
 from fastbpe.pipeline.units import Unit, units
@@ -21,6 +26,7 @@ def count_chunks(
     special_tokens: Sequence[str] = (),
     unmatched: str = "refuse",
     errors: str = "keep",
+    weights: WeightsLike = None,
     memory: str | int | None = None,
     threads: int | None = None,
     progress: ProgressLike = None,
@@ -30,7 +36,10 @@ def count_chunks(
     source: an iterable of str or bytes (each a document), fastbpe.files(...), or a pathlib.Path. An empty one gives
     empty counts. pattern: a name, the text of a pattern, or several in a row. special_tokens: cut out before the text
     is split. errors: what to do with bytes that are not UTF-8: keep them (each is one unit), "strict" raises DataError,
-    "replace" puts U+FFFD in their place; the result's `corpus` says how many there were and where the first. memory:
+    "replace" puts U+FFFD in their place; the result's `corpus` says how many there were and where the first. weights:
+    {glob: weight} or pairs of them; the first glob that matches a file's name says how often its chunks count (2.5, or
+    "1/3"), a file that none matches counts once. A glob means what it means in files(), from any directory on. Counts
+    stay exact: they are times the result's `denominator`. memory:
     bounds the process while it counts, in bytes or as a text like "4GB" (None: three quarters of what there is); what
     does not fit goes to temporary files, from which the result is mapped then. threads: None takes the CPUs of this
     process. The rows are the same with any memory and any number of threads.
@@ -40,6 +49,7 @@ def count_chunks(
     threads = thread_count(threads)
     check_errors(errors)
     splitter = Splitter(pattern, unmatched)
+    weigh = Weights(weights)
     trie = _trie(special_tokens)
     corpus = source if isinstance(source, Corpus) else Corpus(source)
     shown = as_progress(progress)
@@ -47,7 +57,9 @@ def count_chunks(
     documents = n_bytes = 0
     survey = corpus.survey()
     shown.phase("count", None if survey is None else survey.text_bytes)
-    blocks = corpus.blocks()
+    if weigh and survey is not None:
+        weigh.expect(printable(state.path) for state in corpus.states())
+    blocks = weigh.cut(corpus.blocks())
     if errors == "replace":
         blocks = replaced(blocks, found)
     with BoundedCounter(table_bytes(memory, threads)) as counter:
@@ -55,7 +67,7 @@ def count_chunks(
         def count(unit: Unit) -> tuple[int, int, InvalidBytes]:
             invalid = InvalidBytes() if errors == "replace" else invalid_in(unit, errors)
             ends = splitter.span_ends(unit.data, unit.spans)
-            counter.add(unit.data, unit.spans, unit.position, splitter.table, ends)
+            counter.add(unit.data, unit.spans, unit.position, splitter.table, ends, weigh.multiplier(unit.source))
             return unit.stop, len(unit.ends), invalid
 
         for size, ended, invalid in ordered_map(count, units(blocks, splitter, trie), threads):
@@ -65,11 +77,20 @@ def count_chunks(
             shown.advance(size)
         rows = counter.finish()
     totals = CorpusTotals(documents, n_bytes, found.count, None if found.first is None else str(found.first))
-    counts = ChunkCounts(*rows, splitter.pattern, tuple(special_tokens), unmatched, totals)
+    weigh.check()
+    sources = tuple(_entry(report, weigh) for report in corpus.reports)
+    counts = ChunkCounts(*rows, splitter.pattern, tuple(special_tokens), unmatched, totals, weigh.denominator, sources)
     facts = {"documents": documents, "chunks": counts.total, "distinct_chunks": len(counts)}
     invalid_bytes = {"invalid_bytes": found.count, "first_invalid": totals.first_invalid} if found.count else {}
     shown.finish(**facts, **invalid_bytes)
     return counts
+
+
+def _entry(report: SourceReport, weigh: Weights) -> dict[str, Any]:
+    """What the counts say of a source."""
+    entry = source_entry(report)
+    kept = {key: entry[key] for key in ("name", "files", "documents", "bytes")}
+    return kept | ({"weights": [list(pair) for pair in weigh.described()]} if weigh else {})
 
 
 def _trie(special_tokens: Sequence[str]) -> SpecialTrie | None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import operator
 from dataclasses import replace
+from math import lcm
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fastbpe.corpus.sources import Source
+from fastbpe.corpus.weights import WeightsLike
 from fastbpe.counts import ChunkCounts
 from fastbpe.errors import ParameterError
 from fastbpe.merging import Merges, OnMerges, check_parameters, learn_more_merges
@@ -16,7 +19,7 @@ from fastbpe.model import Model
 from fastbpe.pipeline.count import count_chunks
 from fastbpe.pipeline.memory import memory_bound
 from fastbpe.pipeline.progress import ProgressLike, as_progress
-from fastbpe.pipeline.train import check_counts, check_memory, record_of, telling
+from fastbpe.pipeline.train import check_counts, check_memory, record_of, refuse_weights, telling
 from fastbpe.tokenizer import Tokenizer
 
 
@@ -28,6 +31,7 @@ def extend(
     max_token_length: int | None = None,
     tie_break: str = "lowest",
     errors: str = "keep",
+    weights: WeightsLike = None,
     memory: str | int | None = None,
     threads: int | None = None,
     progress: ProgressLike = None,
@@ -50,6 +54,7 @@ def extend(
     with as_progress(progress) as display:
         if isinstance(source, ChunkCounts):
             counts = source
+            refuse_weights(weights)
             _check_rules(model, counts)
         else:
             counts = count_chunks(
@@ -58,6 +63,7 @@ def extend(
                 special_tokens=list(model.special_tokens),
                 unmatched=model.unmatched,
                 errors=errors,
+                weights=weights,
                 memory=memory,
                 threads=threads,
                 progress=display,
@@ -78,6 +84,7 @@ def extend(
             max_token_length,
             tie_break,
             telling(display, on_merges),
+            counts.denominator,
         )
         display.finish(stopped_by=merges.stop_reason)
     parameters = {
@@ -86,7 +93,13 @@ def extend(
         "max_token_length": max_token_length,
         "tie_break": tie_break,
     }
+    denominator = lcm(model.denominator, merges.denominator)
     record = record_of(parameters, counts.facts(), merges) | {"extended": model.record}
+    if denominator > 1:
+        record["denominator"] = denominator
+    if model.counts is not None:
+        model = replace(model, counts=_scaled(model.counts, denominator // model.denominator))
+    merges = replace(merges, counts=_scaled(merges.counts, denominator // merges.denominator))
     return Tokenizer(_extended(model, merges, record))
 
 
@@ -106,6 +119,12 @@ def _extended(model: Model, merges: Merges, record: dict[str, Any]) -> Model:
         counts=None if model.counts is None else np.concatenate((model.counts, merges.counts)),
         record=record,
     )
+
+
+def _scaled(counts: npt.NDArray[np.int64], factor: int) -> npt.NDArray[np.int64]:
+    if factor > 1 and int(counts.max(initial=0)) * factor >= 2**63:
+        raise ParameterError("the weights of the old and the new text have no common denominator that counts can hold")
+    return counts * factor if factor > 1 else counts
 
 
 def _check_rules(model: Model, counts: ChunkCounts) -> None:

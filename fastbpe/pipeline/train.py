@@ -9,6 +9,7 @@ from typing import Any
 
 from fastbpe import __version__
 from fastbpe.corpus.sources import Corpus, Files
+from fastbpe.corpus.weights import WeightsLike
 from fastbpe.counts import ChunkCounts
 from fastbpe.errors import DataError, MemoryBoundError, ParameterError
 from fastbpe.merging import Merges, OnMerges, check_parameters, learn_merges, merging_bytes
@@ -45,6 +46,7 @@ def train(
     tie_break: str = "lowest",
     unmatched: str = _REFUSE,
     errors: str = "keep",
+    weights: WeightsLike = None,
     min_chunk_count: int = 1,
     memory: str | int | None = None,
     threads: int | None = None,
@@ -60,6 +62,7 @@ def train(
     bytes ("first") in the order given. bos_token, eos_token, pad_token name which of them have that role.
     Training stops at vocab_size, when no pair occurs min_frequency times, or when every merge left would be longer
     than max_token_length bytes; the tokenizer's record says which. Ties: see `learn_merges`.
+    weights: how much the sources count, see `count_chunks`; the counts of merges are times the record's `denominator`.
     min_chunk_count: leaves out chunks that were met less often; the record says how many that were.
     memory: as bytes or "4GB", bounds the process while it counts (None: three quarters of what there is) and refuses a
     merging that would need more.
@@ -71,6 +74,7 @@ def train(
     vocab_size = operator.index(vocab_size)
     names = list_names(special_tokens, "special_tokens")
     if isinstance(source, ChunkCounts):
+        refuse_weights(weights)
         names = _settled(source, pattern, names, unmatched)
     roles = {"bos": bos_token, "eos": eos_token, "pad": pad_token}
     _check(vocab_size, names, roles, special_placement, min_chunk_count)
@@ -89,6 +93,7 @@ def train(
                 special_tokens=names,
                 unmatched=unmatched,
                 errors=errors,
+                weights=weights,
                 memory=memory,
                 threads=threads,
                 progress=display,
@@ -150,6 +155,12 @@ def check_memory(everything: ChunkCounts, counts: ChunkCounts, n_merges: int, bo
         )
 
 
+def refuse_weights(weights: WeightsLike) -> None:
+    """Raises ParameterError when there are weights beside chunk counts, which have theirs already."""
+    if weights:
+        raise ParameterError("weights are those of text; weight chunk counts with counts.times(weight)")
+
+
 def telling(display: Progress, on_merges: OnMerges | None) -> OnMerges:
     """What happens with merges as they are learned: the display advances, and they are handed on."""
 
@@ -161,14 +172,14 @@ def telling(display: Progress, on_merges: OnMerges | None) -> OnMerges:
     return tell
 
 
-def record_of(parameters: dict[str, Any], corpus: dict[str, int], merges: Merges) -> dict[str, Any]:
+def record_of(parameters: dict[str, Any], corpus: dict[str, Any], merges: Merges) -> dict[str, Any]:
     """What a tokenizer's record says of its training; plain JSON values, no path and no clock."""
     return {
         "fastbpe": __version__,
         "parameters": parameters,
         "corpus": corpus,
         "stop_reason": merges.stop_reason,
-    }
+    } | ({} if merges.denominator == 1 else {"denominator": merges.denominator})
 
 
 def _check(

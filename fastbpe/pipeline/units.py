@@ -50,6 +50,11 @@ class Unit:
     document_spans: Int64s
     origin: tuple[Block, ...]
 
+    @property
+    def source(self) -> str:
+        """Name of the source that the text begins in."""
+        return self.origin[0].places[0].source
+
     def address(self, offset: int) -> Address:
         """Where data[offset] comes from."""
         position = self.position + offset
