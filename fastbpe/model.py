@@ -15,10 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastbpe.errors import DataError, ParameterError
+from fastbpe.kernels.mergetable import MergeList
+from fastbpe.kernels.ranktable import last_pairs, rank_pairs
 from fastbpe.kernels.tokens import first_wrong_merge, tokens_of_merges
 
 ROLES = ("bos", "eos", "pad")
 PLACEMENTS = ("last", "first")
+PRIORITIES = ("merge list", "rank table")
+NORMALIZERS = (None, "NFC", "NFKC")
 ID_LIMIT = 2**32 - 1  # the largest uint32 marks "no id" in kernels
 
 
@@ -33,7 +37,8 @@ class Model:
     starts: NDArray[np.int64]
     """Where each token's bytes start in data, and the length of data."""
     merges: NDArray[np.int64]
-    """(n, 3): ids of left, right and product, in the order of their ranks."""
+    """(n, 3): ids of left, right and product, in the order of their ranks. Empty for a rank table, whose tokens and
+    ids say it all."""
     counts: NDArray[np.int64] | None = None
     """What each merge's pair counted when it was learned, times `denominator`; None when not known."""
     special_tokens: dict[str, int] = field(default_factory=dict)
@@ -44,6 +49,13 @@ class Model:
     """The split pattern's text; None: a document is one chunk."""
     pattern_name: str | None = None
     unmatched: str = "refuse"
+    priority: str = "merge list"
+    """"merge list": the pair of the lowest rank merges first; "rank table": two tokens may merge when their joined
+    bytes are a token, the one with the lowest id first. Then the leftmost."""
+    whole_chunk_first: bool = False
+    """A chunk that is a token is that token, even if no merges build it."""
+    normalizer: str | None = None
+    """NFC, NFKC or None: applied to the text between special tokens."""
     record: dict[str, Any] | None = None
     """What training wrote down; plain JSON values."""
 
@@ -52,6 +64,7 @@ class Model:
         object.__setattr__(self, "special_tokens", specials)
         object.__setattr__(self, "roles", {role: self.roles[role] for role in ROLES if self.roles.get(role)})
         self._freeze()
+        self._check_kind()
         self._check_pairs()  # first: a repeated pair would show as a token with two ids
         self._check_tokens()
         self._check_merges()
@@ -106,7 +119,9 @@ class Model:
     def fingerprint(self) -> str:
         """SHA-256 (hex) of all that encoding and decoding depend on: not of counts, names of patterns, or record."""
         head = {
-            "kind": "merge list",
+            "priority": self.priority,
+            "whole_chunk_first": self.whole_chunk_first,
+            "normalizer": self.normalizer,
             "pattern": self.pattern,
             "unmatched": self.unmatched,
             "special_tokens": self.special_tokens,
@@ -117,6 +132,25 @@ class Model:
             digest.update(len(array).to_bytes(8, "little"))
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
+
+    @cached_property
+    def rank_pairs(self) -> NDArray[np.int64]:
+        """(n, 3): ids of left, right and product of every pair that a rank table lets merge, products ascending."""
+        rows = {token: row for row, token in enumerate(self.tokens)}
+        return self.ids.astype(np.int64)[rank_pairs(self.tokens, rows)]
+
+    @cached_property
+    def last_merges(self) -> NDArray[np.int64]:
+        """(n, 3): ids of left, right and product of the merge that builds each token, lowest rank first.
+
+        The merges of a merge list; of a rank table, those that its bytes lead to (a token that none builds has no row).
+        """
+        if self.priority == "merge list":
+            return self.merges
+        table = MergeList(self.byte_ids, self.rank_pairs, shared_ranks=True)
+        halves = last_pairs(table, self.data, self.starts, self.ids)
+        built = halves[:, 0] >= 0
+        return np.column_stack((halves[built], self.ids[built].astype(np.int64)))
 
     @cached_property
     def special_placement(self) -> str | None:
@@ -154,6 +188,14 @@ class Model:
         missing = [byte for byte in range(256) if bytes([byte]) not in self.token_ids]
         if missing:
             raise DataError(f"tokens: no token for byte {missing[0]} ({len(missing)} bytes have none)")
+
+    def _check_kind(self) -> None:
+        if self.priority not in PRIORITIES:
+            raise DataError(f"priority: {self.priority!r} is not one of {', '.join(PRIORITIES)}")
+        if self.normalizer not in NORMALIZERS:
+            raise DataError(f"normalizer: {self.normalizer!r} is not NFC, NFKC or none")
+        if self.priority == "rank table" and len(self.merges):
+            raise DataError("merges: a rank table has none of its own")
 
     def _check_pairs(self) -> None:
         merges = self.merges
@@ -230,6 +272,23 @@ def model_of_merges(
         starts=starts,
         merges=np.column_stack((merges, products)) + base,
         special_tokens={name: special_base + i for i, name in enumerate(names)},
+        **fields,
+    )
+
+
+def model_of_ranks(ranks: Mapping[bytes, int], id_offset: int = 0, **fields: Any) -> Model:
+    """The model of a rank table {bytes: rank}; a token's id is its rank plus id_offset."""
+    tokens = sorted(ranks, key=ranks.__getitem__)
+    ids = np.array([ranks[token] for token in tokens], np.int64) + id_offset
+    if len(ids) and not 0 <= ids.min() <= ids.max() < ID_LIMIT:
+        raise DataError(f"ranks: ids {ids.min()} to {ids.max()} are not within 0 .. {ID_LIMIT - 1}")
+    lengths = np.array([len(token) for token in tokens], np.int64)
+    return Model(
+        ids=ids.astype(np.uint32),
+        data=np.frombuffer(b"".join(tokens), np.uint8),
+        starts=np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))),
+        merges=np.zeros((0, 3), np.int64),
+        priority="rank table",
         **fields,
     )
 

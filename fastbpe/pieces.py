@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fastbpe.errors import DataError
 from fastbpe.kernels.special import SpecialTrie, make_spans
+from fastbpe.normalizing import normalize_spans
 from fastbpe.pattern.splitter import Splitter
 from fastbpe.text import to_bytes
 
@@ -30,11 +31,14 @@ class Specials:
     """Id to put before each text, -1: none."""
     eos: int = -1
     """Id to put behind each text, -1: none."""
+    normalizer: str | None = None
+    """What is done to the text between special tokens: NFC, NFKC or nothing."""
 
     def spans(
         self, data: bytes, ends: NDArray[np.int64], first_text: int | None = None
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Spans of the texts that follow one another in data, and where each text's begin (see make_spans).
+    ) -> tuple[bytes, NDArray[np.int64], NDArray[np.int64]]:
+        """The data as it is to be split, spans of the texts that follow one another in it, and where each text's begin
+        (see make_spans).
 
         Raises DataError where a refused token stands, naming the text by its number from first_text on, if given.
         """
@@ -54,7 +58,7 @@ class Specials:
                     "it in allowed_special to encode it as one id, or take it out of disallowed_special to encode it "
                     "as text"
                 )
-        return spans, firsts
+        return *normalize_spans(data, spans, self.normalizer), firsts
 
 
 class Piece(NamedTuple):
@@ -91,9 +95,8 @@ def pieces(
 
 
 def _joined(texts: list[bytes], specials: Specials, first_text: int) -> Piece:
-    spans, firsts = specials.spans(
-        data := b"".join(texts), np.cumsum([len(text) for text in texts], dtype=np.int64), first_text
-    )
+    ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
+    data, spans, firsts = specials.spans(b"".join(texts), ends, first_text)
     return Piece(data, spans, firsts[1:])
 
 
@@ -102,7 +105,7 @@ def _cut(data: bytes, specials: Specials, splitter: Splitter, number: int, piece
     nothing = np.empty(0, np.int64)
     taken: list[tuple[int, int, int, int]] = []
     size = 0
-    spans, _ = specials.spans(data, np.array([len(data)], np.int64), number)
+    data, spans, _ = specials.spans(data, np.array([len(data)], np.int64), number)
     for start, stop, text_end, id in spans.tolist():
         while id < 0 and size + stop - start > piece_bytes:
             cut = _place(data, splitter, start, stop, piece_bytes - size)

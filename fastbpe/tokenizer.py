@@ -25,7 +25,8 @@ from fastbpe.kernels.match import matcher_of
 from fastbpe.kernels.mergetable import MergeList
 from fastbpe.kernels.special import SpecialTrie
 from fastbpe.kernels.tokens import TokenBytes
-from fastbpe.model import Model, list_names, model_of_merges
+from fastbpe.kernels.wholechunks import WholeTokens
+from fastbpe.model import Model, list_names, model_of_merges, model_of_ranks
 from fastbpe.pattern.splitter import Splitter
 from fastbpe.pieces import Piece, Specials, pieces
 from fastbpe.text import to_bytes
@@ -48,7 +49,7 @@ class Tokenizer:
         self._model = model
         #: The Splitter of the pattern.
         self.splitter = Splitter(model.pattern, model.unmatched)
-        self._direct = self.splitter.engine != "regex"
+        self._direct = self.splitter.engine != "regex" and model.normalizer is None
         self._tries: dict[tuple[str, ...], SpecialTrie] = {}
 
     @classmethod
@@ -62,6 +63,7 @@ class Tokenizer:
         bos_token: str | None = None,
         eos_token: str | None = None,
         pad_token: str | None = None,
+        normalizer: str | None = None,
         unmatched: str = "refuse",
         record: Mapping[str, Any] | None = None,
     ) -> "Tokenizer":
@@ -81,7 +83,43 @@ class Tokenizer:
                 pattern=splitter.pattern,
                 pattern_name=splitter.name,
                 unmatched=unmatched,
+                normalizer=normalizer,
                 record=None if record is None else dict(record),
+            )
+        )
+
+    @classmethod
+    def from_ranks(
+        cls,
+        ranks: Mapping[bytes, int],
+        pattern: str | None,
+        special_tokens: Mapping[str, int] | None = None,
+        bos_token: str | None = None,
+        eos_token: str | None = None,
+        pad_token: str | None = None,
+        normalizer: str | None = None,
+        unmatched: str = "refuse",
+        whole_chunk_first: bool = True,
+        id_offset: int = 0,
+    ) -> "Tokenizer":
+        """The tokenizer of a rank table as in tiktoken's files: {bytes of a token: rank}, id = rank + id_offset.
+
+        Two tokens may merge when their joined bytes are a token, the lowest id first; a chunk that is a token is that
+        token (whole_chunk_first). special_tokens: {name: id}. There is no pattern in such a file, so one must be given.
+        Raises ParameterError and DataError, naming the place, for what contradicts itself.
+        """
+        splitter = Splitter(pattern, unmatched)
+        return cls(
+            model_of_ranks(
+                ranks,
+                id_offset,
+                special_tokens=dict(special_tokens or {}),
+                roles=_roles(bos_token, eos_token, pad_token),
+                pattern=splitter.pattern,
+                pattern_name=splitter.name,
+                unmatched=unmatched,
+                whole_chunk_first=whole_chunk_first,
+                normalizer=normalizer,
             )
         )
 
@@ -104,8 +142,11 @@ class Tokenizer:
 
     @property
     def merges(self) -> NDArray[np.int64]:
-        """int64 (n, 2): ids of each merge's left and right token, lowest rank first."""
-        return self._model.merges[:, :2]
+        """int64 (n, 2): ids of each merge's left and right token, lowest rank first.
+
+        Of a rank table: the merges that build its tokens out of their bytes.
+        """
+        return self._model.last_merges[:, :2]
 
     @property
     def special_tokens(self) -> Mapping[str, int]:
@@ -211,7 +252,8 @@ class Tokenizer:
         """As `encode`, in a uint32 array."""
         data = to_bytes(text)
         specials = self._specials(allowed_special, disallowed_special, add_bos, add_eos)
-        return self.encode_spans(data, specials.spans(data, np.array([len(data)], np.int64))[0])[0]
+        data, spans, _ = specials.spans(data, np.array([len(data)], np.int64))
+        return self.encode_spans(data, spans)[0]
 
     def encode_batch(
         self,
@@ -268,12 +310,14 @@ class Tokenizer:
         """The ids and, int64 (n, 2), where each one's text starts and stops.
 
         In bytes of the text's UTF-8, or in "characters", where a token that holds a part of a character gets the
-        whole one. An added bos or eos has no text.
+        whole one. An added bos or eos has no text. With a normalizer the places are those of the normalized text.
         """
         if unit not in ("bytes", "characters"):
             raise ParameterError(f"unit must be bytes or characters, not {unit!r}")
         data = to_bytes(text)
         ids = self.encode_to_numpy(data, allowed_special, disallowed_special, add_bos, add_eos)
+        if self._model.normalizer is not None:
+            data = self.decode_bytes(ids[int(add_bos) : len(ids) - int(add_eos)])
         lengths = self._lengths[self._rows(ids)]
         if add_bos:
             lengths[0] = 0
@@ -388,9 +432,14 @@ class Tokenizer:
 
     @cached_property
     def _encoder(self) -> Encoder:
-        byte_ids, merges = self._model.byte_ids, np.ascontiguousarray(self._model.merges)
-        rules = matcher_of(byte_ids, merges) or MergeList(byte_ids, merges)
-        return Encoder(rules, self.splitter.table, scratch_bytes())
+        model = self._model
+        rules = matcher_of(model.byte_ids, np.ascontiguousarray(model.last_merges))
+        if rules is None and model.priority == "rank table":
+            rules = MergeList(model.byte_ids, model.rank_pairs, shared_ranks=True)
+        elif rules is None:
+            rules = MergeList(model.byte_ids, np.ascontiguousarray(model.merges))
+        whole = _whole_tokens(model, Encoder(rules)) if model.whole_chunk_first else None
+        return Encoder(rules, self.splitter.table, scratch_bytes(), whole=whole)
 
     def encode_spans(
         self, data: bytes | NDArray[np.uint8], spans: NDArray[np.int64]
@@ -404,9 +453,7 @@ class Tokenizer:
         self, data: NDArray[np.uint8], starts: NDArray[np.int64]
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """As `encode_spans`, of chunks data[starts[i]:starts[i + 1]], which are not split any further."""
-        stops = starts[1:]
-        spans = np.column_stack((starts[:-1], stops, stops, np.full(len(stops), -1, np.int64)))
-        return self._encoder.encode_spans(data, np.ascontiguousarray(spans), whole=True)
+        return self._encoder.encode_spans(data, _chunk_spans(starts), whole=True)
 
     def _encode_piece(self, piece: Piece) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         ids, offsets = self.encode_spans(piece.data, piece.spans)
@@ -416,10 +463,10 @@ class Tokenizer:
         bos = self._required_role("bos") if add_bos else -1
         eos = self._required_role("eos") if add_eos else -1
         if not allowed and not disallowed:
-            return Specials(None, {}, bos, eos)
+            return Specials(None, {}, bos, eos, self._model.normalizer)
         cut_out, refused = self._special_sets(allowed, disallowed)
         by_id = {self._model.special_tokens[name]: name for name in refused}
-        return Specials(self._trie(cut_out + refused), by_id, bos, eos)
+        return Specials(self._trie(cut_out + refused), by_id, bos, eos, self._model.normalizer)
 
     def _special_sets(self, allowed: Names, disallowed: Names) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Names that are cut out, and those that raise."""
@@ -556,6 +603,24 @@ class StreamDecoder:
         text = self._decoder.decode(b"", final=True)
         self._decoder.reset()
         return text
+
+
+def _chunk_spans(starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Spans of text data[starts[i]:starts[i + 1]]."""
+    stops = starts[1:]
+    return np.ascontiguousarray(np.column_stack((starts[:-1], stops, stops, np.full(len(stops), -1, np.int64))))
+
+
+def _whole_tokens(model: Model, encoder: Encoder) -> WholeTokens | None:
+    """The tokens whose bytes merge to something else, None when there are none."""
+    ids, offsets = encoder.encode_spans(model.data, _chunk_spans(model.starts), whole=True)
+    other = np.diff(offsets) != 1
+    other |= ids[np.minimum(offsets[:-1], max(len(ids) - 1, 0))] != model.ids
+    if not other.any():
+        return None
+    tokens = [token for token, differs in zip(model.tokens, other.tolist(), strict=True) if differs]
+    starts = np.cumsum([0, *map(len, tokens)], dtype=np.int64)
+    return WholeTokens(np.frombuffer(b"".join(tokens), np.uint8), starts, model.ids[other])
 
 
 def _roles(bos_token: str | None, eos_token: str | None, pad_token: str | None) -> dict[str, str]:

@@ -107,3 +107,17 @@ def decode(ids, merges):
     """The bytes that the ids stand for."""
     tokens = token_bytes(merges)
     return b"".join(tokens[i] for i in ids)
+
+
+def encode_chunk_by_ranks(chunk, ranks, whole_chunk_first=True):
+    """Ids of one chunk by a rank table {bytes: id}: two tokens may merge when their joined bytes are a token, the
+    lowest id first, then leftmost."""
+    if whole_chunk_first and chunk in ranks:
+        return [ranks[chunk]]
+    tokens = [chunk[i : i + 1] for i in range(len(chunk))]
+    while True:
+        joined = [(ranks[a + b], i) for i, (a, b) in enumerate(zip(tokens, tokens[1:], strict=False)) if a + b in ranks]
+        if not joined:
+            return [ranks[token] for token in tokens]
+        _, i = min(joined)
+        tokens[i : i + 2] = [tokens[i] + tokens[i + 1]]

@@ -1,15 +1,16 @@
 """Our own tokenizer file: one JSON object, one token or merge a line.
 
     format, version     "fastbpe tokenizer", 1
-    priority            "merge list": the pair of the lowest rank first, then the leftmost
-    whole_chunk_first   false
+    priority            "merge list": the pair of the lowest rank first; "rank table": two tokens whose joined bytes are
+                        the token of the lowest id; then the leftmost
+    whole_chunk_first   whether a chunk that is a token is that token, whatever the merges say
     fingerprint         SHA-256 of what encoding and decoding depend on, checked at load
     pattern, pattern_name, unmatched, normalizer
     roles               {"bos": name, "eos": name, "pad": name}, those that are named
     special_tokens      [[id, name], ..], ascending
     record              what training wrote down, or null
     tokens              [[id, bytes], ..] for every id, special tokens included, ascending
-    merges              [[left, right, id, count], ..], lowest rank first; count null when not known
+    merges              [[left, right, id, count], ..], lowest rank first; count null when unknown; [] for a rank table
 
 The bytes of a token are a string where they are UTF-8 (the string's UTF-8 is the token), else a list of numbers.
 Equal tokenizers with equal records give equal files: no clock, path or rate is in it.
@@ -29,7 +30,6 @@ from fastbpe.tokenizer import Tokenizer
 
 FORMAT = "fastbpe tokenizer"
 VERSION = 1
-_CONSTANT = {"priority": "merge list", "whole_chunk_first": False, "normalizer": None}
 
 _quoted = json.encoder.encode_basestring
 _compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -57,7 +57,9 @@ def dumps(tokenizer: Tokenizer) -> bytes:
     head = {
         "format": FORMAT,
         "version": VERSION,
-        **_CONSTANT,
+        "priority": model.priority,
+        "whole_chunk_first": model.whole_chunk_first,
+        "normalizer": model.normalizer,
         "fingerprint": model.fingerprint,
         "pattern": model.pattern,
         "pattern_name": model.pattern_name,
@@ -100,9 +102,6 @@ def loads(content: bytes) -> Tokenizer:
         raise FormatError(f'not a fastbpe tokenizer file: it has no "format": "{FORMAT}"')
     if root.get("version") != VERSION:
         raise FormatError(f"version {root.get('version')!r} is not known here, only {VERSION}: use a newer fastbpe")
-    for key, value in _CONSTANT.items():
-        if root.get(key) != value:
-            raise FormatError(f"{key}: {root.get(key)!r} is not known here, only {value!r}")
     tokenizer = Tokenizer(_model(root))
     if root.get("fingerprint") != tokenizer.fingerprint:
         raise FormatError(
@@ -130,6 +129,10 @@ def _model(root: dict[str, Any]) -> Model:
     for key in ("pattern", "pattern_name"):
         if root.get(key) is not None and not isinstance(root[key], str):
             raise FormatError(f"{key}: not a string or null")
+    if not isinstance(root.get("priority"), str) or not isinstance(root.get("whole_chunk_first"), bool):
+        raise FormatError("priority, whole_chunk_first: not a string and true or false")
+    if root.get("normalizer") is not None and not isinstance(root["normalizer"], str):
+        raise FormatError("normalizer: not a string or null")
     if root.get("unmatched") not in ("refuse", "isolate"):
         raise FormatError(f"unmatched: {root.get('unmatched')!r} is neither 'refuse' nor 'isolate'")
     lengths = np.array([len(token) for token in tokens], np.int64)
@@ -144,6 +147,9 @@ def _model(root: dict[str, Any]) -> Model:
         pattern=root.get("pattern"),
         pattern_name=root.get("pattern_name"),
         unmatched=root["unmatched"],
+        priority=root["priority"],
+        whole_chunk_first=root["whole_chunk_first"],
+        normalizer=root.get("normalizer"),
         record=record,
     )
 

@@ -6,6 +6,7 @@ from fastbpe.kernels.match import Matcher
 from fastbpe.kernels.mergetable import MergeList
 from fastbpe.kernels.special import Bytes
 from fastbpe.kernels.split import SplitTable
+from fastbpe.kernels.wholechunks import WholeTokens
 
 class Encoder:
     def __init__(
@@ -14,6 +15,7 @@ class Encoder:
         table: SplitTable | None = None,
         scratch_bytes: int = ...,
         small_max: int = ...,
+        whole: WholeTokens | None = None,
     ) -> None: ...
     @property
     def n_bytes(self) -> int: ...

@@ -25,6 +25,7 @@ from fastbpe.kernels.mergetable cimport MergeList, MergeTable
 from fastbpe.kernels.packed cimport PACKED_MAX, Packed, packed_hash, packed_hash_long, packed_load
 from fastbpe.kernels.prefetch cimport fastbpe_prefetch
 from fastbpe.kernels.split cimport Chunks, SplitTable, chunks_fill, chunks_free, chunks_init
+from fastbpe.kernels.wholechunks cimport WholeChunks, WholeTokens, whole_get
 
 from fastbpe.errors import ParameterError
 from fastbpe.kernels.split import check_spans
@@ -88,17 +89,19 @@ cdef class Encoder:
     table: the split pattern's; None: a text is one chunk, unless the ends of chunks are given.
     scratch_bytes: bound of the cache of one call at a time. A call takes a scratch that is free, or a new one.
     small_max: longest chunk that is merged in small arrays; it changes nothing but the speed.
+    whole: tokens that a chunk may be as a whole, although the rules do not lead to them.
     """
     cdef MergeList merges    # None: by the matcher
     cdef Matcher matcher
     cdef SplitTable table
+    cdef WholeTokens whole   # None: there are none
     cdef int64_t small_max
     cdef int64_t scratch_bytes
     cdef list scratches
 
     def __init__(
         self, rules not None, SplitTable table=None, int64_t scratch_bytes=1 << 24,
-        int64_t small_max=BPE_SMALL_MAX,
+        int64_t small_max=BPE_SMALL_MAX, WholeTokens whole=None,
     ):
         if not 0 <= small_max <= BPE_SMALL_MAX:
             raise ParameterError(f"small_max must be 0 to {BPE_SMALL_MAX}, not {small_max}")
@@ -107,6 +110,7 @@ cdef class Encoder:
         else:
             self.merges = <MergeList?>rules
         self.table = table
+        self.whole = whole
         self.small_max = small_max
         self.scratch_bytes = scratch_bytes
         # One for each call that runs at the same time: pop and append are one step each for other threads.
@@ -136,6 +140,9 @@ cdef class Encoder:
             job.merges = &self.merges.table
         else:
             job.matcher = &self.matcher.table
+        job.whole = NULL
+        if self.whole is not None:
+            job.whole = &self.whole.whole
         job.match = &scratch.match
         job.small_max = self.small_max
         job.cache = &scratch.cache
@@ -242,6 +249,7 @@ cdef class Encoder:
 cdef struct Job:
     const MatchTable* matcher   # NULL: by the merges
     const MergeTable* merges
+    const WholeChunks* whole    # NULL: none
     MatchScratch* match
     int64_t small_max
     ChunkCache* cache
@@ -347,6 +355,12 @@ cdef int64_t _encode_long(
 
 
 cdef int64_t _merge(Job* job, const uint8_t* text, int64_t length, uint32_t* out) except -1 nogil:
+    cdef int64_t id
+    if job.whole != NULL:
+        id = whole_get(job.whole, text, length)
+        if id >= 0:
+            out[0] = <uint32_t>id
+            return 1
     if job.matcher != NULL:
         return match_chunk(job.matcher, job.match, text, length, out)
     if length <= job.small_max:

@@ -1,4 +1,8 @@
-"""Building the merge table (what it is: see mergetable.pxd). Cost: one insertion per merge, 65,536 look-ups."""
+"""Building the merge table (what it is: see mergetable.pxd). Cost: one insertion per merge, 65,536 look-ups.
+
+A rank table (tiktoken's: two tokens may merge when their joined bytes are a token, the lowest id first) is a merge list
+in which all pairs with one product share a rank, so that among them the leftmost goes first.
+"""
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -12,10 +16,12 @@ cdef class MergeList:
     """Merges as kernels read them; immutable.
 
     byte_ids: uint32 (256,), id of each byte. merges: int64 (n, 3), ids of left, right and product, lowest rank first.
+    shared_ranks: consecutive merges with the same product have the same rank.
     Raises ParameterError for arrays of another shape, for what is no id, and for a pair that is there twice.
     """
 
-    def __cinit__(self, const uint32_t[::1] byte_ids not None, const int64_t[:, ::1] merges not None):
+    def __cinit__(self, const uint32_t[::1] byte_ids not None, const int64_t[:, ::1] merges not None,
+                  bint shared_ranks=False):
         if byte_ids.shape[0] != 256 or merges.shape[1] != 3:
             raise ParameterError("expected 256 byte ids and three columns of merges")
         cdef int64_t i, n = merges.shape[0]
@@ -25,7 +31,7 @@ cdef class MergeList:
             if not 0 <= (&merges[0, 0])[i] < 2**32 - 1:
                 raise ParameterError(f"merges[{i // 3}]: {(&merges[0, 0])[i]} is not an id")
         with nogil:
-            _build(&self.table, &byte_ids[0], &merges[0, 0] if n else NULL, n)
+            _build(&self.table, &byte_ids[0], &merges[0, 0] if n else NULL, n, shared_ranks)
         if self.table.ranks.n != n:
             raise ParameterError("merges: a pair is there twice")
 
@@ -45,8 +51,9 @@ cdef class MergeList:
         return None if rank == MERGE_NONE else rank
 
 
-cdef int _build(MergeTable* table, const uint32_t* byte_ids, const int64_t* merges, int64_t n) except -1 nogil:
-    cdef int64_t i, first, second
+cdef int _build(MergeTable* table, const uint32_t* byte_ids, const int64_t* merges, int64_t n,
+                bint shared_ranks) except -1 nogil:
+    cdef int64_t i, first, second, rank = -1
     table.n = n
     for i in range(256):
         table.byte_ids[i] = byte_ids[i]
@@ -56,8 +63,10 @@ cdef int _build(MergeTable* table, const uint32_t* byte_ids, const int64_t* merg
         raise MemoryError
     pairmap_init(&table.ranks, n + 1)
     for i in range(n):
-        pairmap_insert(&table.ranks, <uint64_t>merges[3 * i] << 32 | <uint64_t>merges[3 * i + 1], i)
-        table.products[i] = <uint32_t>merges[3 * i + 2]
+        if not shared_ranks or i == 0 or merges[3 * i + 2] != merges[3 * i - 1]:
+            rank += 1
+            table.products[rank] = <uint32_t>merges[3 * i + 2]
+        pairmap_insert(&table.ranks, <uint64_t>merges[3 * i] << 32 | <uint64_t>merges[3 * i + 1], rank)
     for first in range(256):
         for second in range(256):
             table.byte_ranks[first << 8 | second] = merge_rank(table, byte_ids[first], byte_ids[second])

@@ -1,0 +1,94 @@
+"""A rank table as merges. In tiktoken's files two tokens may merge when their joined bytes are a token, the lowest first.
+
+`rank_pairs` lists all such pairs; `last_pairs` picks, for each token, the one that builds it out of its bytes. Cost: a
+look-up for each way of cutting each token, and merging each token once.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memmove
+
+from fastbpe.kernels.mergetable cimport MERGE_NONE, MergeList, MergeTable, merge_rank
+
+
+def rank_pairs(list tokens not None, dict rows not None):
+    """int64 (n, 3): rows of left, right and product, of every pair of tokens whose joined bytes are a token.
+
+    tokens: bytes objects, lowest rank first; rows: {token: its place in the list}. Products ascend, among those with
+    one product the shortest left token goes first.
+    """
+    cdef Py_ssize_t row, cut, n
+    cdef bytes token
+    found = []
+    for row in range(len(tokens)):
+        token = tokens[row]
+        n = len(token)
+        for cut in range(1, n):
+            left = rows.get(token[:cut])
+            if left is not None:
+                right = rows.get(token[cut:])
+                if right is not None:
+                    found.append((left, right, row))
+    return np.array(found, np.int64).reshape(-1, 3)
+
+
+def last_pairs(
+    MergeList merges not None,          # IN  of all pairs, with shared ranks
+    const uint8_t[::1] data not None,   # IN  the tokens' bytes one after the other
+    const int64_t[::1] starts not None, # IN  (n + 1)
+    const uint32_t[::1] ids not None,   # IN  (n), of each token
+):
+    """int64 (n, 2): ids of the two tokens whose merge builds each token, or -1, -1 where no merge does.
+
+    A byte's row is -1, -1 too. Raises ValueError for arrays that contradict each other.
+    """
+    cdef int64_t n = ids.shape[0], row, longest = 0
+    cdef uint32_t* parts
+    if starts.shape[0] != n + 1 or starts[0] != 0 or starts[n] != data.shape[0]:
+        raise ValueError("starts must be n + 1 offsets from 0 to the length of data")
+    for row in range(n):
+        if starts[row + 1] <= starts[row]:
+            raise ValueError(f"token {row} is empty")
+        longest = max(longest, starts[row + 1] - starts[row])
+    out = np.full((n, 2), -1, np.int64)
+    cdef int64_t[:, ::1] pairs = out
+    parts = <uint32_t*>malloc(<size_t>(longest + 1) * sizeof(uint32_t))
+    if parts == NULL:
+        raise MemoryError
+    try:
+        with nogil:
+            for row in range(n):
+                _last_pair(&merges.table, &data[starts[row]], starts[row + 1] - starts[row], ids[row], parts,
+                           &pairs[row, 0])
+    finally:
+        free(parts)
+    return out
+
+
+cdef void _last_pair(
+    const MergeTable* table, const uint8_t* token, int64_t n, uint32_t id, uint32_t* parts, int64_t* pair
+) noexcept nogil:
+    cdef int64_t i, at
+    cdef uint32_t rank, lowest
+    for i in range(n):
+        parts[i] = table.byte_ids[token[i]]
+    while n >= 2:
+        at = 0
+        lowest = MERGE_NONE
+        for i in range(n - 1):
+            rank = merge_rank(table, parts[i], parts[i + 1])
+            if rank < lowest:
+                lowest = rank
+                at = i
+        if lowest == MERGE_NONE:
+            return
+        if table.products[lowest] == id:
+            if n == 2:
+                pair[0] = parts[0]
+                pair[1] = parts[1]
+            return
+        parts[at] = table.products[lowest]
+        memmove(parts + at + 1, parts + at + 2, <size_t>(n - at - 2) * sizeof(uint32_t))
+        n -= 1

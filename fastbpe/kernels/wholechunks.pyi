@@ -1,0 +1,9 @@
+import numpy as np
+from numpy.typing import NDArray
+
+from fastbpe.kernels.special import Bytes
+
+class WholeTokens:
+    def __init__(self, data: NDArray[np.uint8], starts: NDArray[np.int64], ids: NDArray[np.uint32]) -> None: ...
+    def __len__(self) -> int: ...
+    def get(self, chunk: Bytes) -> int | None: ...

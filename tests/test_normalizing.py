@@ -1,0 +1,68 @@
+"""normalizing.py, and tokenizers that normalize."""
+
+import unicodedata
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fastbpe.kernels.special import SpecialTrie, make_spans
+from fastbpe.normalizing import normalize_spans, normalized
+from fastbpe.tokenizer import Tokenizer
+
+forms = st.sampled_from(["NFC", "NFKC"])
+texts = st.text("ae\u0301\u0308\u00e9\uff1c\ufb01\u212b\u1100\u1161가<>", max_size=20) | st.text(max_size=10)
+
+
+@given(texts, forms)
+def test_text_is_normalized_as_the_standard_library_does(text, form):
+    assert normalized(text.encode(), form) == unicodedata.normalize(form, text).encode()
+
+
+@given(st.binary(max_size=12), forms)
+def test_bytes_that_are_not_utf8_stay(data, form):
+    decoded = data.decode("utf-8", "surrogateescape")
+    expected = unicodedata.normalize(form, decoded).encode("utf-8", "surrogateescape")
+    assert normalized(data, form) == expected
+
+
+@given(st.lists(texts, max_size=4), forms)
+def test_each_stretch_is_normalized_by_itself(parts, form):
+    data = "<s>".join(parts).encode()
+    spans, _ = make_spans(data, np.array([0]), np.array([len(data)]), SpecialTrie([(b"<s>", 7)]), -1, -1)
+    after, rows = normalize_spans(data, spans, form)
+    assert rows[:, 3].tolist() == spans[:, 3].tolist()
+    for (start, stop, _, id), (new_start, new_stop, text_end, _) in zip(spans.tolist(), rows.tolist(), strict=True):
+        expected = data[start:stop] if id >= 0 else normalized(data[start:stop], form)
+        assert after[new_start:new_stop] == expected
+        assert new_stop == text_end
+
+
+@given(st.lists(texts, min_size=1, max_size=4), forms)
+def test_the_round_trip_is_that_of_the_normalized_text(documents, form):
+    tokenizer = Tokenizer.from_merges([[97, 101]], pattern="gpt2", special_tokens=["<s>"], normalizer=form)
+    for text in documents:
+        assert tokenizer.decode(tokenizer.encode(text)) == unicodedata.normalize(form, text)
+    batch = tokenizer.encode_batch(documents, threads=2)
+    assert batch == [tokenizer.encode(text) for text in documents]
+    whole = tokenizer.encode("<s>".join(documents), allowed_special="all")
+    assert tokenizer.decode(whole) == "<s>".join(unicodedata.normalize(form, text) for text in documents)
+
+
+def test_what_normalizing_makes_of_text_is_not_special():
+    tokenizer = Tokenizer.from_merges([], pattern="gpt2", special_tokens=["<s>"], normalizer="NFKC")
+    ids = tokenizer.encode("\uff1cs\uff1e<s>", allowed_special="all")
+    assert ids == [*b"<s>", 256]
+
+
+def test_offsets_are_those_of_the_normalized_text():
+    tokenizer = Tokenizer.from_merges([], pattern="gpt2", normalizer="NFC")
+    ids, offsets = tokenizer.encode_with_offsets("e\u0301x", unit="characters")
+    assert offsets.tolist() == [[0, 1], [0, 1], [1, 2]]
+    assert tokenizer.decode(ids) == "\u00e9x"
+
+
+def test_an_unknown_form_is_refused():
+    with pytest.raises(ValueError, match="NFD"):
+        Tokenizer.from_merges([], normalizer="NFD")
