@@ -121,6 +121,7 @@ def test_system_messages() -> None:
     assert system_message(OSError(1, "Operation not permitted", b"\xff")).startswith("\udcff: operation")
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("command", ["train", "count", "encode"])
 def test_an_interruption_leaves_nothing_half_written(tokenizer: Path, command: str) -> None:
     place = tokenizer.parent
@@ -139,6 +140,6 @@ def test_an_interruption_leaves_nothing_half_written(tokenizer: Path, command: s
         assert child.stderr is not None
         assert b'"phase"' in child.stderr.readline()  # it is at work, waiting for text that never comes
         child.send_signal(signal.SIGINT)
-        assert child.wait() == 130
+        assert child.wait(timeout=60) == 130
         assert child.stderr.read() == b"fastbpe: interrupted\n"
     assert [path.name for path in place.iterdir()] == ["tok.json"]

@@ -71,6 +71,7 @@ def test_only_a_window_of_items_is_taken(threads: int) -> None:
     results.close()  # type: ignore[attr-defined]
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_stops_the_map() -> None:
     started = []
 
