@@ -19,7 +19,7 @@ FLOORS = [
     {"counts", "merging", "model", "pieces", "tokenizer"},
     {"corpus", "shards", "formats"},
     {"pipeline"},
-    {"compat", "cluster", "report"},
+    {"compat", "cluster", "data", "report"},
     {"cli", "__main__"},
 ]
 FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}

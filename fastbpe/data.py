@@ -1,0 +1,87 @@
+"""Shards as PyTorch datasets (extra `torch`): windows of (x, y) for training language models."""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.utils.data import Dataset, IterableDataset, get_worker_info
+
+from fastbpe.shards.reader import TokenShards
+from fastbpe.shards.windows import Plan, Window, Windows
+
+Pair = tuple[torch.Tensor, torch.Tensor]
+
+
+def _tensors(window: Window) -> Pair:
+    return torch.from_numpy(window.x), torch.from_numpy(window.y)
+
+
+class TokenWindows(Dataset[Pair]):
+    """Windows by number: item k is (x, y), int64 tensors (length,), y being x moved on by one token.
+
+    split: "train", "val", or None for all. Raises DataError for what are no shards, ParameterError for another split.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], length: int, split: str | None = "train") -> None:
+        self.windows = Windows(TokenShards(path), length, split)
+
+    def __len__(self) -> int:
+        return len(self.windows)
+
+    def __getitem__(self, number: int) -> Pair:
+        return _tensors(self.windows[number])
+
+
+class TokenStream(IterableDataset[Pair]):
+    """Windows in a shuffled order, those of one rank; an iteration is what is left of an epoch, the next a new one.
+
+    seed: None takes the windows as they stand. rank and world_size: None asks torch.distributed, where it runs. In a
+    DataLoader the workers share the rank's windows, in the same order as without workers when each sends one window
+    at a time (batch_size=None), else by batches.
+
+    `state_dict` and `load_state_dict` go on exactly where the training stood. A DataLoader takes windows ahead of the
+    training, so say how many windows the training has taken: state_dict(taken=n), n counted since the last
+    load_state_dict or set_epoch. Without workers ahead of it the dataset knows by itself.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        length: int,
+        split: str | None = "train",
+        seed: int | None = 0,
+        rank: int | None = None,
+        world_size: int | None = None,
+    ) -> None:
+        if rank is None or world_size is None:
+            running = torch.distributed.is_available() and torch.distributed.is_initialized()
+            rank = torch.distributed.get_rank() if running else 0
+            world_size = torch.distributed.get_world_size() if running else 1
+        self.plan = Plan(Windows(TokenShards(path), length, split), seed, rank, world_size)
+        self._start = 0
+
+    def __len__(self) -> int:
+        return self.plan.per_epoch - self.plan.taken
+
+    def __iter__(self) -> Iterator[Pair]:
+        worker = get_worker_info()
+        part, parts = (0, 1) if worker is None else (worker.id, worker.num_workers)
+        for place, window in self.plan.take(part, parts):
+            if worker is None:
+                self.plan.taken = place + 1
+            yield _tensors(window)
+        if worker is None:
+            self.set_epoch(self.plan.epoch + 1)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Begins an epoch: its order is its own. With workers it must be called before each."""
+        self.plan.epoch, self.plan.taken, self._start = epoch, 0, 0
+
+    def state_dict(self, taken: int | None = None) -> dict[str, Any]:
+        state = self.plan.state()
+        return state if taken is None else state | {"taken": self._start + taken}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.plan.set_state(state)
+        self._start = self.plan.taken

@@ -1,0 +1,66 @@
+import pytest
+from shard_maker import make_shards
+
+torch = pytest.importorskip("torch", reason="the datasets are PyTorch's (extra torch)")
+
+from torch.utils.data import DataLoader  # noqa: E402
+
+from fastbpe.data import TokenStream, TokenWindows  # noqa: E402
+from fastbpe.shards import TokenShards  # noqa: E402
+
+
+@pytest.fixture
+def out(tmp_path):
+    make_shards(tmp_path / "out", [bytes([97 + i % 26]) * (i % 9) for i in range(60)], shard_tokens=37)
+    return tmp_path / "out"
+
+
+def rows(pairs):
+    return [(x.tolist(), y.tolist()) for x, y in pairs]
+
+
+def test_windows_by_number(out):
+    tokens = TokenShards(out)[:].tolist()
+    dataset = TokenWindows(out, 4)
+    assert dataset[3][0].dtype == torch.int64
+    for number, (x, y) in enumerate(rows(dataset[i] for i in range(len(dataset)))):
+        assert (x, y) == (tokens[number * 4 : number * 4 + 4], tokens[number * 4 + 1 : number * 4 + 5])
+    assert len(list(DataLoader(dataset, batch_size=5))) == -(-len(dataset) // 5)
+
+
+def test_an_epoch_has_every_window_once(out):
+    stream = TokenStream(out, 4, seed=3)
+    first, second = rows(stream), rows(stream)
+    assert first != second
+    dataset = TokenWindows(out, 4)
+    every = sorted(rows(dataset[i] for i in range(len(dataset))))
+    assert sorted(first) == sorted(second) == every
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_workers_give_the_same_order(out, workers):
+    alone = rows(TokenStream(out, 4, seed=3))
+    assert rows(DataLoader(TokenStream(out, 4, seed=3), batch_size=None, num_workers=workers)) == alone
+
+
+def test_ranks(out):
+    both = [rows(TokenStream(out, 4, seed=3, rank=rank, world_size=2)) for rank in (0, 1)]
+    alone = rows(TokenStream(out, 4, seed=3))
+    assert len(both[0]) == len(both[1]) == len(alone) // 2
+    assert both[0] == alone[0 : 2 * len(both[0]) : 2]
+    assert both[1] == alone[1 : 2 * len(both[1]) : 2]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_going_on_exactly(out, workers):
+    alone = rows(TokenStream(out, 4, seed=3))
+    stream = TokenStream(out, 4, seed=3)
+    loader = iter(DataLoader(stream, batch_size=None, num_workers=workers))
+    before = rows(next(loader) for _ in range(5))
+    state = stream.state_dict(taken=5)
+    again = TokenStream(out, 4, seed=3)
+    again.load_state_dict(state)
+    middle = rows(x for x, _ in zip(again, range(3), strict=False))
+    third = TokenStream(out, 4, seed=3)
+    third.load_state_dict(again.state_dict(taken=3))
+    assert before + middle + rows(third) == alone
