@@ -16,7 +16,7 @@ FLOORS = [
     {"errors", "alphabet", "atomic", "text", "weight", "threads"},
     {"kernels"},
     {"pattern"},
-    {"counts", "merging", "model", "pieces", "tokenizer"},
+    {"counts", "merging", "model", "normalizing", "pieces", "tokenizer"},
     {"corpus", "shards", "formats"},
     {"pipeline"},
     {"compat", "cluster", "data", "report"},

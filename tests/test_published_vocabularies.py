@@ -6,7 +6,7 @@ import lzma
 import pytest
 from vocabularies import DATA, VOCABULARIES, vocabulary
 
-ROWS = [json.loads(line) for line in lzma.open(DATA / "golden_public.jsonl.xz")]
+ROWS = [json.loads(line) for line in lzma.decompress((DATA / "golden_public.jsonl.xz").read_bytes()).splitlines()]
 
 
 @pytest.mark.parametrize("name", VOCABULARIES)

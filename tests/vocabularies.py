@@ -37,7 +37,7 @@ VOCABULARIES = {
 
 def ranks_of(name: str) -> dict[bytes, int]:
     """The rank table of a file in data/vocabs."""
-    lines = lzma.open(DATA / "vocabs" / f"{name}.tiktoken.xz").read().splitlines()
+    lines = lzma.decompress((DATA / "vocabs" / f"{name}.tiktoken.xz").read_bytes()).splitlines()
     return {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, lines)}
 
 
