@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from fastbpe.errors import DataError, ParameterError
 from fastbpe.kernels.encode import Encoder
 from fastbpe.kernels.idlist import IdBuffer
-from fastbpe.kernels.match import matcher_of
+from fastbpe.kernels.match import Matcher, matcher_of
 from fastbpe.kernels.mergetable import MergeList
 from fastbpe.kernels.special import SpecialTrie
 from fastbpe.kernels.tokens import TokenBytes
@@ -433,10 +433,10 @@ class Tokenizer:
     @cached_property
     def _encoder(self) -> Encoder:
         model = self._model
-        rules = matcher_of(model.byte_ids, np.ascontiguousarray(model.last_merges))
+        rules: Matcher | MergeList | None = matcher_of(model.byte_ids, np.ascontiguousarray(model.last_merges))
         if rules is None and model.priority == "rank table":
             rules = MergeList(model.byte_ids, model.rank_pairs, shared_ranks=True)
-        elif rules is None:
+        if rules is None:
             rules = MergeList(model.byte_ids, np.ascontiguousarray(model.merges))
         whole = _whole_tokens(model, Encoder(rules)) if model.whole_chunk_first else None
         return Encoder(rules, self.splitter.table, scratch_bytes(), whole=whole)
