@@ -62,3 +62,18 @@ def test_weights(fastbpe_command: Shell, tmp_path: Path) -> None:
     fastbpe_command(*command, "--weight", "fr/*=2").failed(2, "'fr/*'")
     fastbpe_command(*command, "--weight", "fr").failed(2, "--weight fr", "zh/*=2.5")
     fastbpe_command(*command, "--weight", "fr=x").failed(2, "'fr'", "'x'")
+
+
+def test_a_sample(fastbpe_command: Shell, tmp_path: Path) -> None:
+    path, out = tmp_path / "a.txt", tmp_path / "c.npz"
+    path.write_text("".join(f"line {i}\n" for i in range(1000)))
+    command = ("count", path, "-o", out, "--lines", "--max-bytes", "2kB")
+    files = []
+    for seed in ("1", "1", "2"):
+        code, _, err = fastbpe_command(*command, "--sample-seed", seed)
+        assert code == 0, err
+        files.append(out.read_bytes())
+    assert files[0] == files[1] != files[2]
+    assert 1500 < ChunkCounts.load(out).corpus.n_bytes <= 2000
+    fastbpe_command("count", path, "-o", out, "--sample-seed", "1").failed(2, "give max_bytes")
+    fastbpe_command("train", out, "-o", tmp_path / "t.json", "--vocab-size", "300", "--max-bytes", "1kB").failed(2)

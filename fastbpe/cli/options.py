@@ -94,6 +94,8 @@ Weight = Annotated[
         n_tokens=1,
     ),
 ]
+MaxBytes = Annotated[str | None, Parameter(help="Take a sample of whole documents, of at most so many bytes, as 5GB.")]
+SampleSeed = Annotated[int | None, Parameter(help="Another number, another sample.")]
 Threads = Annotated[int | None, Parameter(help="Threads; all cores when not given.", show_default=False)]
 ProgressStyle = Annotated[
     Literal["auto", "json", "none"], Parameter(name="--progress", help="On standard error.", show_choices=True)

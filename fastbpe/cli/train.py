@@ -46,6 +46,8 @@ def train(
     reading: options.Reading = options.READING,
     errors: options.Errors = "keep",
     weight: options.Weight = (),
+    max_bytes: options.MaxBytes = None,
+    sample_seed: options.SampleSeed = None,
     min_chunk_count: Annotated[int, Parameter(help="Leave out chunks that occur less often.")] = 1,
     memory: options.Memory = None,
     threads: options.Threads = None,
@@ -80,7 +82,11 @@ def train(
             "unmatched": unmatched,
             "errors": errors,
             "weights": weights(weight),
+            "max_bytes": max_bytes,
+            "sample_seed": sample_seed,
         }
+    elif max_bytes is not None or sample_seed is not None:
+        raise ParameterError("--max-bytes and --sample-seed take a sample of text; the inputs are chunk counts")
     else:
         source = counts
         given = {} if pattern is None else {"pattern": pattern}

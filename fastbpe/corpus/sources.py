@@ -5,7 +5,7 @@ import functools
 import hashlib
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -149,6 +149,8 @@ class Corpus:
         self.options = ReaderOptions()
         self.on_error = "report"
         self.reports: list[SourceReport] = []
+        self.choose: Callable[[FileState], bool] | None = None
+        """Which files on this machine are read, asked once for each in their order; None: all."""
         self._exclude = None if exclude is None else os.fspath(exclude)
         self._files: Files | None = None
         self._records: Any = None
@@ -204,11 +206,17 @@ class Corpus:
             if pattern == STDIN or is_address(pattern):
                 continue
             for path in expand(pattern, lambda path, why: None, self._exclude):
-                try:
-                    state = os.stat(path)
-                except OSError as error:
-                    raise unreadable(path, error) from error
-                yield FileState(path, state.st_size, state.st_mtime_ns)
+                yield _state(path)
+
+    def again(self) -> "Corpus | None":
+        """Another reading of the same, or None of what can be read once only (standard input, iterators) or costs."""
+        if self._files is not None:
+            local = not any(name == STDIN or is_address(name) for name in self._files.patterns)
+            return Corpus(self._files, self._exclude) if local else None
+        kept = isinstance(self._records, list | tuple) or hasattr(self._records, "to_batches")
+        if not kept and not hasattr(self._records, "with_format"):
+            return None
+        return Corpus(Records(self._records, self.options, self.on_error))
 
     def _pieces_of_files(self, source: Files, block_bytes: int) -> Iterator[SourcePiece]:
         for pattern in source.patterns:
@@ -225,6 +233,8 @@ class Corpus:
             else:
                 paths = expand(pattern, report.skip, self._exclude)
             for path in paths:
+                if self.choose is not None and not self.choose(_state(path)):
+                    continue
                 yield from self._pieces_of_file(path, report, block_bytes, remote)
 
     def _pieces_of_file(self, path: str, report: SourceReport, block_bytes: int, remote: bool) -> Iterator[SourcePiece]:
@@ -312,6 +322,14 @@ def _names_a_file(item: object) -> bool:
     with contextlib.suppress(OSError, ValueError):
         return os.path.isfile(item)
     return False
+
+
+def _state(path: str) -> FileState:
+    try:
+        state = os.stat(path)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    return FileState(path, state.st_size, state.st_mtime_ns)
 
 
 def _opened(path: str) -> contextlib.AbstractContextManager[BinaryIO]:

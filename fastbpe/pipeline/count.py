@@ -15,6 +15,7 @@ from fastbpe.pipeline.bounded import BoundedCounter, table_bytes
 from fastbpe.pipeline.entries import source_entry
 from fastbpe.pipeline.invalid import InvalidBytes, check_errors, invalid_in, replaced
 from fastbpe.pipeline.progress import ProgressLike, as_progress
+from fastbpe.pipeline.sample import Sample, sample_of
 from fastbpe.pipeline.units import Unit, units
 from fastbpe.text import utf8
 from fastbpe.threads import ordered_map, thread_count
@@ -27,6 +28,8 @@ def count_chunks(
     unmatched: str = "refuse",
     errors: str = "keep",
     weights: WeightsLike = None,
+    max_bytes: str | int | None = None,
+    sample_seed: int | None = None,
     memory: str | int | None = None,
     threads: int | None = None,
     progress: ProgressLike = None,
@@ -39,7 +42,8 @@ def count_chunks(
     "replace" puts U+FFFD in their place; the result's `corpus` says how many there were and where the first. weights:
     {glob: weight} or pairs of them; the first glob that matches a file's name says how often its chunks count (2.5, or
     "1/3"), a file that none matches counts once. A glob means what it means in files(), from any directory on. Counts
-    stay exact: they are times the result's `denominator`. memory:
+    stay exact: they are times the result's `denominator`. max_bytes: counts a sample of whole documents that are
+    never more than that ("5GB"); sample_seed (0) chooses which, see fastbpe/pipeline/sample.py. memory:
     bounds the process while it counts, in bytes or as a text like "4GB" (None: three quarters of what there is); what
     does not fit goes to temporary files, from which the result is mapped then. threads: None takes the CPUs of this
     process. The rows are the same with any memory and any number of threads.
@@ -56,10 +60,14 @@ def count_chunks(
     found = InvalidBytes()
     documents = n_bytes = 0
     survey = corpus.survey()
-    shown.phase("count", None if survey is None else survey.text_bytes)
     if weigh and survey is not None:
         weigh.expect(printable(state.path) for state in corpus.states())
-    blocks = weigh.cut(corpus.blocks())
+    sample = sample_of(corpus, max_bytes, sample_seed, shown)
+    total = None if survey is None else survey.text_bytes
+    if sample is not None:
+        total = sample.expected
+    shown.phase("count", total)
+    blocks = weigh.cut(corpus.blocks() if sample is None else sample.blocks(corpus))
     if errors == "replace":
         blocks = replaced(blocks, found)
     with BoundedCounter(table_bytes(memory, threads)) as counter:
@@ -77,8 +85,13 @@ def count_chunks(
             shown.advance(size)
         rows = counter.finish()
     totals = CorpusTotals(documents, n_bytes, found.count, None if found.first is None else str(found.first))
+    if sample is not None and not documents and sample.left_out:
+        raise ParameterError(
+            f"max_bytes={max_bytes!r} takes no document: those that were chosen are longer; give more bytes, or cut "
+            "the files into documents (lines, separator)"
+        )
     weigh.check()
-    sources = tuple(_entry(report, weigh) for report in corpus.reports)
+    sources = tuple(_entry(report, weigh, sample) for report in corpus.reports)
     counts = ChunkCounts(*rows, splitter.pattern, tuple(special_tokens), unmatched, totals, weigh.denominator, sources)
     facts = {"documents": documents, "chunks": counts.total, "distinct_chunks": len(counts)}
     invalid_bytes = {"invalid_bytes": found.count, "first_invalid": totals.first_invalid} if found.count else {}
@@ -86,11 +99,15 @@ def count_chunks(
     return counts
 
 
-def _entry(report: SourceReport, weigh: Weights) -> dict[str, Any]:
-    """What the counts say of a source."""
+def _entry(report: SourceReport, weigh: Weights, sample: Sample | None) -> dict[str, Any]:
+    """What the counts say of a source; of a sample, what was read to take it."""
     entry = source_entry(report)
     kept = {key: entry[key] for key in ("name", "files", "documents", "bytes")}
-    return kept | ({"weights": [list(pair) for pair in weigh.described()]} if weigh else {})
+    if weigh:
+        kept["weights"] = [list(pair) for pair in weigh.described()]
+    if sample is not None:
+        kept["sample"] = sample.described()
+    return kept
 
 
 def _trie(special_tokens: Sequence[str]) -> SpecialTrie | None:

@@ -19,7 +19,7 @@ from fastbpe.model import Model
 from fastbpe.pipeline.count import count_chunks
 from fastbpe.pipeline.memory import memory_bound
 from fastbpe.pipeline.progress import ProgressLike, as_progress
-from fastbpe.pipeline.train import check_counts, check_memory, record_of, refuse_weights, telling
+from fastbpe.pipeline.train import check_counts, check_memory, record_of, refuse_for_counts, telling
 from fastbpe.tokenizer import Tokenizer
 
 
@@ -32,6 +32,8 @@ def extend(
     tie_break: str = "lowest",
     errors: str = "keep",
     weights: WeightsLike = None,
+    max_bytes: str | int | None = None,
+    sample_seed: int | None = None,
     memory: str | int | None = None,
     threads: int | None = None,
     progress: ProgressLike = None,
@@ -54,7 +56,7 @@ def extend(
     with as_progress(progress) as display:
         if isinstance(source, ChunkCounts):
             counts = source
-            refuse_weights(weights)
+            refuse_for_counts(weights, max_bytes, sample_seed)
             _check_rules(model, counts)
         else:
             counts = count_chunks(
@@ -64,6 +66,8 @@ def extend(
                 unmatched=model.unmatched,
                 errors=errors,
                 weights=weights,
+                max_bytes=max_bytes,
+                sample_seed=sample_seed,
                 memory=memory,
                 threads=threads,
                 progress=display,

@@ -16,13 +16,21 @@ def memory_bound(memory: str | int | None) -> int:
     """
     if memory is None:
         return available_memory() * 3 // 4
-    if isinstance(memory, int) and not isinstance(memory, bool) and memory > 0:
-        return memory
-    if isinstance(memory, str):
-        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]I?)?B?\s*", memory, re.IGNORECASE)
-        if match and float(match[1]) > 0:
-            return int(float(match[1]) * _UNITS[(match[2] or "").upper()])
-    raise ParameterError(f"memory={memory!r}: give a number of bytes, or a text such as '4GB' or '500MiB'")
+    return byte_size(memory, "memory")
+
+
+def byte_size(size: str | int, name: str) -> int:
+    """The bytes that a parameter of that name stands for: a number of them, or a text such as "4GB" or "500MiB".
+
+    Raises ParameterError for anything else.
+    """
+    if isinstance(size, int) and not isinstance(size, bool) and size > 0:
+        return size
+    if isinstance(size, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]I?)?B?\s*", size, re.IGNORECASE)
+        if match and (n := int(float(match[1]) * _UNITS[(match[2] or "").upper()])) > 0:
+            return n
+    raise ParameterError(f"{name}={size!r}: give a number of bytes, or a text such as '4GB' or '500MiB'")
 
 
 def available_memory(cgroup: Path = Path("/sys/fs/cgroup")) -> int:

@@ -47,6 +47,8 @@ def train(
     unmatched: str = _REFUSE,
     errors: str = "keep",
     weights: WeightsLike = None,
+    max_bytes: str | int | None = None,
+    sample_seed: int | None = None,
     min_chunk_count: int = 1,
     memory: str | int | None = None,
     threads: int | None = None,
@@ -63,6 +65,7 @@ def train(
     Training stops at vocab_size, when no pair occurs min_frequency times, or when every merge left would be longer
     than max_token_length bytes; the tokenizer's record says which. Ties: see `learn_merges`.
     weights: how much the sources count, see `count_chunks`; the counts of merges are times the record's `denominator`.
+    max_bytes, sample_seed: train on a sample of the documents, see `count_chunks`.
     min_chunk_count: leaves out chunks that were met less often; the record says how many that were.
     memory: as bytes or "4GB", bounds the process while it counts (None: three quarters of what there is) and refuses a
     merging that would need more.
@@ -74,7 +77,7 @@ def train(
     vocab_size = operator.index(vocab_size)
     names = list_names(special_tokens, "special_tokens")
     if isinstance(source, ChunkCounts):
-        refuse_weights(weights)
+        refuse_for_counts(weights, max_bytes, sample_seed)
         names = _settled(source, pattern, names, unmatched)
     roles = {"bos": bos_token, "eos": eos_token, "pad": pad_token}
     _check(vocab_size, names, roles, special_placement, min_chunk_count)
@@ -94,6 +97,8 @@ def train(
                 unmatched=unmatched,
                 errors=errors,
                 weights=weights,
+                max_bytes=max_bytes,
+                sample_seed=sample_seed,
                 memory=memory,
                 threads=threads,
                 progress=display,
@@ -155,10 +160,12 @@ def check_memory(everything: ChunkCounts, counts: ChunkCounts, n_merges: int, bo
         )
 
 
-def refuse_weights(weights: WeightsLike) -> None:
-    """Raises ParameterError when there are weights beside chunk counts, which have theirs already."""
+def refuse_for_counts(weights: WeightsLike, max_bytes: str | int | None, sample_seed: int | None) -> None:
+    """Raises ParameterError when there is beside chunk counts what only a reading of text can do."""
     if weights:
         raise ParameterError("weights are those of text; weight chunk counts with counts.times(weight)")
+    if max_bytes is not None or sample_seed is not None:
+        raise ParameterError("max_bytes and sample_seed take a sample of text; these are chunk counts")
 
 
 def telling(display: Progress, on_merges: OnMerges | None) -> OnMerges:
