@@ -1,4 +1,4 @@
-"""A rank table as merges. In tiktoken's files two tokens may merge when their joined bytes are a token, the lowest first.
+"""A rank table as merges. In tiktoken's files two tokens may merge when their joined bytes are one, the lowest first.
 
 `rank_pairs` lists all such pairs; `last_pairs` picks, for each token, the one that builds it out of its bytes. Cost: a
 look-up for each way of cutting each token, and merging each token once.
@@ -37,7 +37,7 @@ def rank_pairs(list tokens not None, dict rows not None):
 def last_pairs(
     MergeList merges not None,          # IN  of all pairs, with shared ranks
     const uint8_t[::1] data not None,   # IN  the tokens' bytes one after the other
-    const int64_t[::1] starts not None, # IN  (n + 1)
+    const int64_t[::1] starts not None,  # IN  (n + 1)
     const uint32_t[::1] ids not None,   # IN  (n), of each token
 ):
     """int64 (n, 2): ids of the two tokens whose merge builds each token, or -1, -1 where no merge does.
