@@ -1,6 +1,7 @@
 """Threads over kernels that need no GIL: how many, and a map that keeps the order and bounds what is under way."""
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,6 +12,19 @@ from fastbpe.errors import ParameterError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+_worker = threading.local()  # .stop: set when the map that this thread works for has been left
+
+
+class Stopped(Exception):
+    """Ends a thread's work whose result nobody will take."""
+
+
+def check_stopped() -> None:
+    """To be called now and then by what may run for seconds; raises Stopped when the map has been left meanwhile."""
+    stop: threading.Event | None = getattr(_worker, "stop", None)
+    if stop is not None and stop.is_set():
+        raise Stopped
 
 
 def thread_count(threads: int | None) -> int:
@@ -52,14 +66,15 @@ def ordered_map(
 
     At most `window` items (twice the threads) are under way or waiting to be taken, so memory does not grow with the
     number of items. The first error, of `items` or of `function`, is raised as it is; what has not begun then never
-    does, and nothing runs any more when the iterator is left.
+    does, what has begun ends at its next `check_stopped`, and nothing runs any more when the iterator is left.
     """
     if threads == 1:
         yield from map(function, items)
         return
     limit = window or 2 * threads
     pending: deque[Future[Result]] = deque()
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="fastbpe")
+    stop = threading.Event()
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="fastbpe", initializer=lambda: setattr(_worker, "stop", stop))
     try:
         for item in items:
             pending.append(pool.submit(function, item))
@@ -69,4 +84,5 @@ def ordered_map(
         while pending:
             yield pending.popleft().result()
     finally:
+        stop.set()
         pool.shutdown(wait=True, cancel_futures=True)

@@ -112,6 +112,32 @@ def test_a_reader_that_goes_away(tokenizer: Path) -> None:
         assert child.wait() == 0
 
 
+@pytest.mark.parametrize(
+    ("command", "code", "words"),
+    [
+        ("inspect tok.json >&-", 1, "bad file descriptor; standard output is closed"),
+        ("inspect tok.json <&- >&-", 1, "standard output is closed"),
+        ("show tok.json - <&-", 3, "standard input is closed; pipe the text in"),
+        ("count - -o c.npz <&-", 3, "standard input is closed; pipe the text in"),
+        ("inspect tok.json >/dev/full", 1, "no space left on device"),
+        ("bogus 2>&-", 2, None),
+    ],
+)
+def test_closed_streams_are_told(tokenizer: Path, command: str, code: int, words: str | None) -> None:
+    if "/dev/full" in command and not Path("/dev/full").exists():
+        pytest.skip("a device that only Linux has")
+    result = subprocess.run(
+        ["sh", "-c", f"exec {sys.executable} -m fastbpe {command}"],
+        capture_output=True,
+        cwd=tokenizer.parent,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+        text=True,
+    )
+    assert (result.returncode, result.stdout) == (code, "")
+    assert result.stderr.count("\n") == (0 if words is None else 1)
+    assert words is None or words in result.stderr
+
+
 def test_system_messages() -> None:
     assert system_message(FileNotFoundError(2, "No such file or directory", "x")) == (
         "x: no such file or directory; check the path"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fastbpe.errors import ParameterError
-from fastbpe.threads import available_cpus, ordered_map, thread_count
+from fastbpe.threads import available_cpus, check_stopped, ordered_map, thread_count
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -85,6 +85,23 @@ def test_ctrl_c_stops_the_map() -> None:
         for _ in ordered_map(work, range(1_000_000), 2):
             pass
     assert len(started) < 1_000_000
+
+
+def test_work_under_way_ends_when_the_map_is_left() -> None:
+    begun = threading.Event()
+
+    def work(n: int) -> int:
+        while n:
+            begun.set()
+            check_stopped()
+        return n
+
+    results = ordered_map(work, range(3), 2)
+    assert next(results) == 0
+    assert begun.wait(30)
+    results.close()
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("fastbpe")]
+    check_stopped()  # outside of a map there is nothing to end
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, "2", True])

@@ -2,9 +2,17 @@
 
 import sys
 
+from fastbpe.cli import interrupt
+
 
 def main() -> None:
     """The entry point of `fastbpe`: runs the command of this process and leaves with its exit code."""
-    from fastbpe.cli.outcome import leave, run
+    try:
+        interrupt.watch()
+        from fastbpe.cli.outcome import hold_closed_streams, leave, run
 
-    leave(run(sys.argv[1:]))
+        hold_closed_streams()
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:  # while modules were loaded
+        interrupt.end()
+    leave(code)

@@ -11,9 +11,11 @@ from typing import NoReturn
 
 from cyclopts import CycloptsError, MissingArgumentError, UnknownCommandError, UnusedCliTokensError, ValidationError
 
+from fastbpe.cli import interrupt
+from fastbpe.cli.interrupt import INTERRUPTED
 from fastbpe.errors import FastbpeError
 
-FAILED, USAGE, INTERRUPTED = 1, 2, 130
+FAILED, USAGE = 1, 2
 
 REMEDIES = {
     errno.ENOENT: "check the path",
@@ -26,6 +28,7 @@ REMEDIES = {
     errno.ENOTDIR: "name a directory",
     errno.EMFILE: "raise the limit of open files (ulimit -n)",
     errno.EIO: "check the disk",
+    errno.EBADF: "standard output is closed, or was opened for reading only",
 }
 
 
@@ -41,16 +44,17 @@ def run(arguments: list[str]) -> int:
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except BrokenPipeError:
-        # Who read our output has seen enough; nothing may complain when Python flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()  # who read it has seen enough
         return 0
     except KeyboardInterrupt:
+        interrupt.tidied()
         return tell("interrupted", INTERRUPTED)
     except CycloptsError as error:
         return tell(f"{usage_message(error, arguments)} (see: {asked_for(arguments)} --help)", USAGE)
     except FastbpeError as error:
         return tell(str(error), error.exit_code)
     except OSError as error:
+        drop_output()
         return tell(system_message(error), FAILED)
     except MemoryError:
         return tell("out of memory: use fewer threads or less text", FAILED)
@@ -65,7 +69,32 @@ def leave(code: int) -> NoReturn:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
+    interrupt.unwatch()
     sys.exit(code)
+
+
+def hold_closed_streams() -> None:
+    """Gives a closed standard stream a descriptor, or the next file that is opened would get its number.
+
+    What is written to a closed standard output fails as it would in other programs; messages to a closed standard
+    error are dropped; a closed standard input stays None.
+    """
+    for number, access in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
+        if (sys.stdin, sys.stdout, sys.stderr)[number] is None:
+            descriptor = os.open(os.devnull, access)
+            if descriptor != number:
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
+def drop_output() -> None:
+    """What standard output could not take is dropped, or Python would complain of it again at exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def tell(message: str, code: int) -> int:

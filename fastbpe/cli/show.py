@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from fastbpe.cli import options
+from fastbpe.errors import DataError
 
 
 def show(
@@ -29,6 +30,8 @@ def show(
     from fastbpe.cli.tokens import use_colour
     from fastbpe.formats import load
 
+    if text == "-" and sys.stdin is None:
+        raise DataError("standard input is closed; pipe the text in, or give it")
     data = sys.stdin.buffer.read() if text == "-" else os.fsencode(text)
     loaded = load(tokenizer)
     ids = loaded.encode(data, allowed_special=options.special_names(allowed_special))

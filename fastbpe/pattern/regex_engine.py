@@ -15,6 +15,7 @@ import regex
 from numpy.typing import NDArray
 
 from ..errors import ParameterError, PatternError
+from ..threads import check_stopped
 from .ast import INVALID, Alt, Atomic, Chars, Look, Node, Repeat, Seq, UnitSet
 from .parser import Foreign, parse_foreign
 from .partition import partition
@@ -26,6 +27,7 @@ _PIECE = 1 << 20
 _ESCAPED_BYTES = (0xDC80, 0xDCFF)  # what surrogateescape makes of invalid bytes
 _SURROGATES = (0xD800, 0xDFFF)
 _SAMPLE_LIMIT = 40
+_LOOK_EVERY = 1 << 12
 
 
 class RegexEngine:
@@ -60,7 +62,9 @@ class RegexEngine:
         symbols, widths = self._alphabet.translate(view)
         found = []
         at = 0
-        for match in self._compiled.finditer(symbols):
+        for number, match in enumerate(self._compiled.finditer(symbols)):
+            if number % _LOOK_EVERY == 0:
+                check_stopped()
             start, end = match.span()
             if start != at:
                 self._leave(view, widths, at, start)
