@@ -46,9 +46,11 @@ class Specials:
         starts[1:] = ends[:-1]
         spans, firsts = make_spans(data, starts, ends, self.trie, self.bos, self.eos)
         if self.refused:
-            found = np.isin(spans[:, 3], list(self.refused)) & (spans[:, 1] > spans[:, 0])
-            if found.any():
-                row = int(np.argmax(found))
+            # Few different ones stand in a text, however many there are.
+            standing = np.where(spans[:, 1] > spans[:, 0], spans[:, 3], -1)
+            found = [id for id in np.unique(standing).tolist() if id in self.refused]
+            if found:
+                row = int(np.argmax(np.isin(standing, found)))
                 text = int(np.searchsorted(firsts, row, side="right")) - 1
                 place = f"byte {spans[row, 0] - starts[text]}"
                 if first_text is not None:

@@ -50,7 +50,7 @@ class Tokenizer:
         #: The Splitter of the pattern.
         self.splitter = Splitter(model.pattern, model.unmatched)
         self._direct = self.splitter.engine != "regex" and model.normalizer is None
-        self._tries: dict[tuple[str, ...], SpecialTrie] = {}
+        self._choices: dict[tuple[Names, Names], tuple[SpecialTrie, dict[int, str]]] = {}
 
     @classmethod
     def from_merges(
@@ -398,6 +398,8 @@ class Tokenizer:
                 pattern=model.pattern,
                 pattern_name=model.pattern_name,
                 unmatched=model.unmatched,
+                whole_chunk_first=model.whole_chunk_first,
+                normalizer=model.normalizer,
                 record=record,
             )
         )
@@ -464,9 +466,24 @@ class Tokenizer:
         eos = self._required_role("eos") if add_eos else -1
         if not allowed and not disallowed:
             return Specials(None, {}, bos, eos, self._model.normalizer)
-        cut_out, refused = self._special_sets(allowed, disallowed)
-        by_id = {self._model.special_tokens[name]: name for name in refused}
-        return Specials(self._trie(cut_out + refused), by_id, bos, eos, self._model.normalizer)
+        return Specials(*self._choice(allowed, disallowed), bos, eos, self._model.normalizer)
+
+    def _choice(self, allowed: Names, disallowed: Names) -> tuple[SpecialTrie, dict[int, str]]:
+        """What to look for, and the names by id of those that raise; made once for each choice."""
+        key = _hashable(allowed), _hashable(disallowed)
+        try:
+            choice = self._choices.get(key)
+        except TypeError:  # a name that cannot be hashed is none, as will be said
+            choice = None
+        if choice is None:
+            cut_out, refused = self._special_sets(*key)
+            ids = self._model.special_tokens
+            trie = SpecialTrie([(name.encode(), ids[name]) for name in cut_out + refused])
+            choice = trie, {ids[name]: name for name in refused}
+            if len(self._choices) >= 64:
+                self._choices.clear()
+            self._choices[key] = choice
+        return choice
 
     def _special_sets(self, allowed: Names, disallowed: Names) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Names that are cut out, and those that raise."""
@@ -487,15 +504,6 @@ class Tokenizer:
             raise ParameterError(f"{min(sets[0] & sets[1])!r} is both allowed and disallowed")
         sets[0] -= sets[1]
         return tuple(sorted(sets[0])), tuple(sorted(sets[1]))
-
-    def _trie(self, names: tuple[str, ...]) -> SpecialTrie:
-        trie = self._tries.get(names)
-        if trie is None:
-            if len(self._tries) >= 64:
-                self._tries.clear()
-            trie = SpecialTrie([(name.encode(), self._model.special_tokens[name]) for name in names])
-            self._tries[names] = trie
-        return trie
 
     def _role_id(self, role: str) -> int | None:
         name = self._model.roles.get(role)
@@ -586,22 +594,40 @@ class Tokenizer:
 
 
 class StreamDecoder:
-    """Decodes ids as they come. Bytes of a character that is not complete yet are held back."""
+    """Decodes ids as they come. Bytes of a character that is not complete yet are held back.
+
+    With errors="strict", bytes that are not UTF-8 raise UnicodeDecodeError and are dropped; the text around them comes
+    with the next call.
+    """
 
     def __init__(self, tokenizer: Tokenizer, skip_special_tokens: bool = False, errors: str = "replace") -> None:
         self._tokenizer = tokenizer
         self._skip = skip_special_tokens
-        self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
+        self._errors = errors
+        codecs.lookup_error(errors)
+        self._text, self._held = "", b""
 
     def feed(self, ids: int | ArrayLike) -> str:
         """The text that an id, or several, complete. Raises DataError for an unknown id."""
         several: ArrayLike = [int(ids)] if isinstance(ids, int | np.integer) else ids
-        return self._decoder.decode(self._tokenizer.decode_bytes(several, self._skip))
+        self._held += self._tokenizer.decode_bytes(several, self._skip)
+        return self._decoded(final=False)
 
     def finish(self) -> str:
         """The text of what was held back (U+FFFD with errors="replace"); the decoder starts anew."""
-        text = self._decoder.decode(b"", final=True)
-        self._decoder.reset()
+        try:
+            return self._decoded(final=True)
+        finally:
+            self._text, self._held = "", b""
+
+    def _decoded(self, final: bool) -> str:
+        try:
+            text, used = codecs.utf_8_decode(self._held, self._errors, final)
+        except UnicodeDecodeError as error:
+            self._text += self._held[: error.start].decode()
+            self._held = self._held[error.end :]
+            raise
+        text, self._text, self._held = self._text + text, "", self._held[used:]
         return text
 
 
@@ -621,6 +647,10 @@ def _whole_tokens(model: Model, encoder: Encoder) -> WholeTokens | None:
     tokens = [token for token, differs in zip(model.tokens, other.tolist(), strict=True) if differs]
     starts = np.cumsum([0, *map(len, tokens)], dtype=np.int64)
     return WholeTokens(np.frombuffer(b"".join(tokens), np.uint8), starts, model.ids[other])
+
+
+def _hashable(names: Names) -> Names:
+    return names if isinstance(names, str | frozenset) else tuple(names)
 
 
 def _roles(bos_token: str | None, eos_token: str | None, pad_token: str | None) -> dict[str, str]:

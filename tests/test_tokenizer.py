@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from reference import decode, encode_chunk
 from test_kernel_encode import trained
 
+from fastbpe import tokenizer as tokenizer_module
 from fastbpe.errors import DataError, ParameterError
+from fastbpe.kernels.special import SpecialTrie
 from fastbpe.tokenizer import StreamDecoder, Tokenizer
 
 ABC = [(97, 98), (256, 99)]
@@ -95,6 +97,21 @@ def test_bad_options_are_refused(tok, options, message):
         tok.encode("ab", **options)
 
 
+def test_a_choice_of_special_tokens_is_made_ready_once(monkeypatch):
+    names = [f"<{i}>" for i in range(500)]
+    tok = Tokenizer.from_merges([], pattern="none", special_tokens=names)
+    made = []
+    monkeypatch.setattr(tokenizer_module, "SpecialTrie", lambda tokens: made.append(1) or SpecialTrie(tokens))
+    for _ in range(3):
+        for allowed in ("all", names, set(names[:7]), frozenset(names[:7]), iter(names)):
+            assert tok.encode("a<3>", allowed_special=allowed) == [97, 259]
+        with pytest.raises(DataError, match=r"<3>.*byte 1"):
+            tok.encode("a<3>", disallowed_special="all")
+    assert len(made) <= 5
+    with pytest.raises(ParameterError, match="not a name"):
+        tok.encode("a", allowed_special=[["<3>"]])
+
+
 def test_roles_are_never_guessed():
     tok = Tokenizer.from_merges([], None, None, ["<s>", "</s>"])
     for option in ("add_bos", "add_eos"):
@@ -177,6 +194,23 @@ def test_a_stream_holds_incomplete_characters_back(tok):
     assert decoder.feed(0xE2) == "" and decoder.finish() == "\ufffd" and decoder.feed(256) == "ab"
 
 
+def test_a_strict_stream_goes_on_after_an_error(tok):
+    decoder = tok.stream_decoder(errors="strict")
+    assert decoder.feed(0xF0) == ""
+    with pytest.raises(UnicodeDecodeError):
+        decoder.feed(97)
+    assert decoder.feed(98) == "ab"
+    with pytest.raises(UnicodeDecodeError):
+        decoder.feed([99, 0x80, 100, 0xE3])
+    assert decoder.feed([0x81, 0x82]) == "cd\u3042"
+    assert decoder.feed(0xE3) == ""
+    with pytest.raises(UnicodeDecodeError):
+        decoder.finish()
+    assert decoder.feed(97) + decoder.finish() == "a"
+    with pytest.raises(LookupError):
+        tok.stream_decoder(errors="no such")
+
+
 def test_tokens_by_id_and_by_bytes(tok):
     assert (tok.vocab_size, tok.id_limit, tok.pattern) == (261, 261, None)
     assert tok.merges.tolist() == [[97, 98], [256, 99]]
@@ -222,6 +256,11 @@ def test_truncation(tok):
     mixed = Tokenizer.from_merges(ABC, None, None, ["<e>"], "first").with_special_tokens(["<f>"])
     with pytest.raises(ParameterError, match="layout"):
         mixed.truncate(259)
+
+
+def test_truncation_keeps_the_normalizer():
+    tok = Tokenizer.from_merges([(97, 98), (256, 99)], pattern="none", normalizer="NFC")
+    assert tok.truncate(257) == Tokenizer.from_merges([(97, 98)], pattern="none", normalizer="NFC")
 
 
 def test_more_special_tokens(tok):
