@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "ChunkCounts": "counts",
     "DataError": "errors",
+    "DataWarning": "errors",
     "FastbpeError": "errors",
     "FormatError": "errors",
     "MemoryBoundError": "errors",

@@ -2,6 +2,7 @@ from fastbpe.corpus.sources import documents as documents
 from fastbpe.corpus.sources import files as files
 from fastbpe.counts import ChunkCounts as ChunkCounts
 from fastbpe.errors import DataError as DataError
+from fastbpe.errors import DataWarning as DataWarning
 from fastbpe.errors import FastbpeError as FastbpeError
 from fastbpe.errors import FormatError as FormatError
 from fastbpe.errors import MemoryBoundError as MemoryBoundError

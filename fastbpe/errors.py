@@ -27,6 +27,10 @@ class DataError(FastbpeError, ValueError):
     exit_code = 3
 
 
+class DataWarning(UserWarning):
+    """Some of the input was not read: bad records, or a file that is cut short. Told once, when all is read."""
+
+
 class FormatError(DataError):
     """A file that is not of the expected format, or whose content contradicts itself."""
 

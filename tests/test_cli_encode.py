@@ -1,5 +1,6 @@
 """fastbpe encode, verify and decode: text to shards and back."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -104,3 +105,69 @@ def test_what_changed_is_found(fastbpe_command: Shell, place: Path) -> None:
     damaged[-2] ^= 1
     shard.write_bytes(damaged)
     fastbpe_command("verify", "shards", "--progress", "none").failed(3, "tokens_train_000000.npy")
+
+
+def bad_inputs(place: Path) -> None:
+    (place / "d").mkdir()
+    lines = [json.dumps({"content": text, "lang": lang}) for text, lang in (("the cat", "en"), ("le chat", "fr"))]
+    (place / "d" / "a.jsonl").write_text("\n".join([lines[0], "broken", lines[1], "{}"]))
+    (place / "d" / "b.jsonl.gz").write_bytes(gzip.compress("\n".join(lines * 50).encode())[:-9])
+
+
+def test_bad_records_are_told_of_and_a_cut_archive_is_no_success(fastbpe_command: Shell, place: Path) -> None:
+    bad_inputs(place)
+    common = ("--progress", "none")
+    encoded = ("encode", "tok.json", "d/a.jsonl", "--eos", "<|e|>", *common)
+    code, out, err = fastbpe_command(*encoded, "-o", "s1")
+    assert code == 0
+    assert "of 2 documents" in out
+    told = "fastbpe: 2 skipped, 2 of them bad records: 1 no field 'content', 1 not valid JSON; "
+    assert err == told + "the first: d/a.jsonl, line 2 (not valid JSON)\n"
+    (source,) = json.loads((place / "s1" / "manifest.json").read_text())["sources"]
+    assert source["skipped_examples"][1] == ["d/a.jsonl, line 4", "no field 'content'"]
+
+    code, out, err = fastbpe_command("encode", "tok.json", "d", "--eos", "<|e|>", *common, "-o", "s2")
+    assert code == 3
+    assert "s2: " in out
+    assert "fastbpe: d/b.jsonl.gz: is cut short" in err
+    assert fastbpe_command("verify", "s2", "--source", "d", *common).code == 0
+
+    code, _, counted = fastbpe_command("count", "d", "-o", "c.npz", "--pattern", "gpt2", *common)
+    assert (code, counted) == (3, err)
+    code, _, trained = fastbpe_command("train", "d", "-o", "t.json", "--vocab-size", "260", *common)
+    assert (code, trained) == (3, err)
+    assert (place / "t.json").exists()
+    for command in (("encode", "tok.json", "d", "-o", "s3", "--eos", "<|e|>"), ("count", "d", "-o", "c3.npz")):
+        fastbpe_command(*command, *common, "--on-error", "stop").failed(3, "d/a.jsonl, line 2: not valid JSON")
+    assert not (place / "s3").exists()
+
+
+def test_fields_filters_and_formats(fastbpe_command: Shell, place: Path) -> None:
+    bad_inputs(place)
+    options = ("--text-field", "content", "--where", "lang=fr", "--format", "llmc", "--shuffle", "1")
+    arguments = (
+        "encode",
+        "tok.json",
+        "d/a.jsonl",
+        "-o",
+        "s",
+        "--eos",
+        "<|e|>",
+        *options,
+        "--progress",
+        "none",
+        "--json",
+    )
+    code, out, _ = fastbpe_command(*arguments)
+    assert code == 0
+    assert json.loads(out)["documents"] == 1
+    assert json.loads(out)["sources"][0]["skipped"]["left out by where"] == 2
+    assert (place / "s" / "tokens_train_000000.bin").exists()
+    assert process("decode", "tok.json", "s", cwd=place).out == "le chat"
+    nothing = fastbpe_command(
+        "encode", "tok.json", "text/a.txt", "-o", "n", "--eos", "<|e|>", "--text-field", "x", *options[8:]
+    )
+    assert nothing.code == 3  # no record was good
+    assert "plain text, which has no field 'x'" in nothing.err
+    refused = ("encode", "tok.json", "text", "-o", "r", "--eos", "<|e|>", "--format", "dolma", "--val-fraction", "0.1")
+    fastbpe_command(*refused, "--progress", "none").failed(2, "dolma knows no splits")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fastbpe.corpus.sources import Corpus, files
-from fastbpe.errors import DataError
+from fastbpe.errors import DataError, DataWarning
 from fastbpe.pipeline.count import count_chunks
 from fastbpe.pipeline.encode import encode_dataset
 from fastbpe.pipeline.verify import verify_dataset
@@ -174,7 +174,10 @@ def test_stop_at_the_first(messy):
 
 def test_all_of_it_there_and_back(messy, tmp_path):
     folder, _ = messy
-    manifest = encode_dataset(TOKENIZER, folder, tmp_path / "out", eos_token="<e>", shard_tokens=20_000)
+    with pytest.warns(DataWarning, match=r"\d+ bad records were skipped, the first: .*is cut short"):
+        manifest = encode_dataset(TOKENIZER, folder, tmp_path / "out", eos_token="<e>", shard_tokens=20_000)
+    with pytest.warns(DataWarning, match="bad records"):
+        count_chunks(folder, pattern="gpt2")
     verify_dataset(tmp_path / "out", None, folder)
     (source,) = manifest.sources
     corpus = Corpus(folder)

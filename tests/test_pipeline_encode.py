@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastbpe.corpus.sources import files
-from fastbpe.errors import DataError, FastbpeError, ParameterError
+from fastbpe.errors import DataError, DataWarning, FastbpeError, ParameterError
 from fastbpe.pipeline.encode import encode_dataset
 from fastbpe.pipeline.verify import verify_dataset
 from fastbpe.shards import TokenShards
@@ -426,7 +426,8 @@ def test_dolma_opened_as_it_opens(tmp_path, id_limit, dtype):
     (data / "a.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in DOCUMENTS[:10]))
     (data / "b,c.jsonl").write_text("broken\n" + "\n".join(json.dumps({"text": text}) for text in DOCUMENTS[10:]))
     out = tmp_path / "out"
-    encode_dataset(tokenizer, data, out, eos_token="<e>", format="dolma", shard_tokens=60)
+    with pytest.warns(DataWarning, match="1 bad records"):
+        encode_dataset(tokenizer, data, out, eos_token="<e>", format="dolma", shard_tokens=60)
     documents, places = [], []
     for path in sorted(out.glob("part-0-*.npy")):
         assert path.read_bytes()[:6] != b"\x93NUMPY"
@@ -500,7 +501,8 @@ def test_shuffled(tmp_path):
 def test_what_was_damaged_is_in_the_manifest(tmp_path):
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"one\ntwo\nthree")[:-9])
     (tmp_path / "b.txt").write_bytes(b"four\n")
-    manifest = encode_dataset(TOKENIZER, files(tmp_path, lines=True), tmp_path / "out")
+    with pytest.warns(DataWarning, match=r"a\.txt\.gz: is cut short"):
+        manifest = encode_dataset(TOKENIZER, files(tmp_path, lines=True), tmp_path / "out")
     assert not manifest.complete
     assert manifest.sources[0]["damaged"][0][0].endswith("a.txt.gz")
     shards = TokenShards(tmp_path / "out")

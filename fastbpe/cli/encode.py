@@ -2,6 +2,7 @@
 
 import json as json_module
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -9,6 +10,7 @@ from cyclopts import Parameter
 
 from fastbpe.cli import options
 from fastbpe.cli.source import text_source, told
+from fastbpe.errors import DataWarning
 
 if TYPE_CHECKING:
     from fastbpe.shards.manifest import Manifest
@@ -53,7 +55,8 @@ def encode(
 
     source = text_source(inputs, reading)
     loaded = load(tokenizer)
-    with progress_on(style=progress) as display:
+    with progress_on(style=progress) as display, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # told below
         manifest = encode_dataset(
             loaded,
             source,

@@ -5,6 +5,7 @@ import functools
 import hashlib
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from fastbpe.corpus.records import is_table, read_records
 from fastbpe.corpus.remote import expand_address, is_address, open_address, shown, unreachable
 from fastbpe.corpus.report import Damaged, SourceReport, check_on_error
 from fastbpe.corpus.walk import expand, printable, unreadable
-from fastbpe.errors import DataError, FastbpeError, ParameterError
+from fastbpe.errors import DataError, DataWarning, FastbpeError, ParameterError
 from fastbpe.text import to_bytes
 
 STDIN = "-"
@@ -183,6 +184,16 @@ class Corpus:
     def damaged(self) -> list[tuple[str, str]]:
         """Files that end before their end, and why that is known."""
         return [entry for report in self.reports for entry in report.damaged]
+
+    def warn(self) -> None:
+        """Warns, by DataWarning, of bad records and of files that are not whole."""
+        told = []
+        examples = [example for report in self.reports for example in report.skipped_examples if report.rejected]
+        if self.rejected:
+            told.append(f"{self.rejected} bad records were skipped, the first: {': '.join(examples[0])}")
+        told += [f"{where}: {why}" for where, why in self.damaged]
+        if told:
+            warnings.warn("; ".join(told), DataWarning, stacklevel=3)
 
     def survey(self) -> Survey | None:
         """A look at the files' names and sizes, or None where only reading tells (standard input, iterables)."""

@@ -96,6 +96,8 @@ def count_chunks(
     facts = {"documents": documents, "chunks": counts.total, "distinct_chunks": len(counts)}
     invalid_bytes = {"invalid_bytes": found.count, "first_invalid": totals.first_invalid} if found.count else {}
     shown.finish(**facts, **invalid_bytes)
+    if not isinstance(source, Corpus):  # who gave a Corpus has its reports
+        corpus.warn()
     return counts
 
 

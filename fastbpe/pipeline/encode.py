@@ -102,6 +102,7 @@ def encode_dataset(
             shown.phase("encode", None if survey is None else survey.text_bytes)
             manifest = _write(tokenizer, corpus, journal, policy, fixed, survey is None, workers, shown)
             shown.finish(**_facts(manifest))
+            corpus.warn()
         journal.remove()
         completed = True
     except OSError as error:

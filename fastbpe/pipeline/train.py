@@ -84,8 +84,8 @@ def train(
     n_merges = vocab_size - 256 - len(names)
     check_parameters(n_merges, min_frequency, max_token_length, tie_break)
     bound = memory_bound(memory)
-    if not isinstance(source, ChunkCounts | Corpus):
-        source = Corpus(source)
+    own = None if isinstance(source, ChunkCounts | Corpus) else Corpus(source)
+    source = own or source
     with as_progress(progress) as display:
         if isinstance(source, ChunkCounts):
             counts = source
@@ -109,6 +109,8 @@ def train(
             corpus["dropped_chunks"] = everything.total - counts.total
             corpus["dropped_distinct_chunks"] = len(everything) - len(counts)
         check_counts(counts, source if isinstance(source, Corpus) else None)
+        if own is not None:  # who gave a Corpus has its reports
+            own.warn()
         check_memory(everything, counts, n_merges, bound)
         del everything
         display.phase("merge", n_merges, "merges")
