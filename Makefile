@@ -8,7 +8,7 @@ TESTS ?= tests
 
 VENV := .venv
 PY := $(VENV)/bin/python
-SOURCES := setup.py pyproject.toml $(wildcard fastbpe/kernels/*.pyx fastbpe/kernels/*.pxd fastbpe/kernels/*.h)
+SOURCES := setup.py pyproject.toml $(wildcard fastbpe/kernels/*.pyx fastbpe/kernels/*.pxd)
 
 SANITIZED := LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \

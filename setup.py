@@ -41,7 +41,6 @@ extensions = [
     Extension(
         ".".join(source.relative_to(ROOT).with_suffix("").parts),
         [str(source.relative_to(ROOT))],
-        depends=[str(header.relative_to(ROOT)) for header in sorted(ROOT.glob("fastbpe/kernels/*.h"))],
         extra_compile_args=[
             *MODES[MODE]["flags"],
             "-Wall",
@@ -60,7 +59,7 @@ force = not stamp.exists() or stamp.read_text() != MODE
 # The coverage plugin finds a kernel's lines only through C that lies beside it.
 build_dir = None if MODE == "coverage" else "build/c"
 ext_modules = cythonize(extensions, compiler_directives=DIRECTIVES, force=force, build_dir=build_dir)
-setup(ext_modules=ext_modules)
+setup(ext_modules=ext_modules, options={"build_ext": {"parallel": True}})
 if sources:
     stamp.parent.mkdir(exist_ok=True)
     stamp.write_text(MODE)

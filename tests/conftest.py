@@ -6,15 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 from cli_runner import Shell
+from effort import effort
 from hypothesis import HealthCheck, settings
-
-CHECKED = os.environ.get("FASTBPE_BUILD", "release") != "release"
 
 settings.register_profile(
     "fastbpe",
     deadline=None,
     derandomize="CI" in os.environ,
-    max_examples=25 if CHECKED else 100,
+    max_examples=effort(100),
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("fastbpe")

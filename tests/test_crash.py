@@ -11,6 +11,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from effort import effort
 
 from fastbpe.corpus.sources import files
 from fastbpe.pipeline import encode
@@ -100,7 +101,7 @@ OPTIONS = [
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: options.get("format", "npy"))
-@pytest.mark.parametrize("seed", range(9))
+@pytest.mark.parametrize("seed", range(effort(9)))
 def test_killed_again_and_again(run, tmp_path, seed, options):
     run(tmp_path / "whole", **options)
     out = tmp_path / "out"

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import reference
+from effort import effort
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from merge_corpora import corpora, learned, merger
@@ -10,7 +11,7 @@ from merge_corpora import corpora, learned, merger
 from fastbpe.kernels.merge import Merger
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=effort(300))
 @given(
     corpora,
     st.integers(0, 60),
@@ -36,7 +37,7 @@ def test_equals_recount(corpus, n_merges, min_frequency, max_token_length, tie_b
     assert m.stop_reason == reason
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=effort(50))
 @given(corpora, st.integers(1, 30), st.integers(1, 50))
 def test_stopping_and_going_on_changes_nothing(corpus, n_merges, work):
     m = merger(corpus, n_merges, small=0)

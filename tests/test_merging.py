@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import reference
+from effort import effort
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +15,7 @@ chunks = st.binary(min_size=1, max_size=10) | st.text("ab ", min_size=1, max_siz
 corpora = st.dictionaries(chunks, st.integers(1, 6), max_size=12)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=effort(200))
 @given(corpora, st.integers(0, 40), st.integers(1, 3), st.none() | st.integers(1, 5), st.sampled_from(TIE_BREAKS))
 def test_equals_the_reference(corpus, n_merges, min_frequency, max_token_length, tie_break):
     expected, reason = reference.train(corpus, n_merges, min_frequency, max_token_length, tie_break)

@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+import tiktoken
+import tokenizers
 from hypothesis import assume, given
 from pattern_strategies import texts, whole_patterns
 
@@ -89,7 +91,6 @@ def ours(pattern: str, text: str) -> list[int]:
 
 @given(whole_patterns(), texts())
 def test_oniguruma_agrees(pattern, text):
-    tokenizers = pytest.importorskip("tokenizers")
     spelled = oniguruma(pattern).text
     assume(spelled is not None)
     expected = ours(pattern, text)
@@ -99,14 +100,13 @@ def test_oniguruma_agrees(pattern, text):
 
 @given(whole_patterns(), texts(6))
 def test_fancy_regex_agrees(pattern, text):
-    tiktoken = pytest.importorskip("tiktoken")
     spelled = fancy_regex(pattern).text
     assume(spelled is not None)
     expected = ours(pattern, text)
-    assert chunks_of_tiktoken(tiktoken, spelled, text) == expected
+    assert chunks_of_tiktoken(spelled, text) == expected
 
 
-def chunks_of_tiktoken(tiktoken, spelled: str, text: str) -> list[int]:
+def chunks_of_tiktoken(spelled: str, text: str) -> list[int]:
     """tiktoken takes a chunk that is a token whole, so with every substring a token its tokens are its chunks."""
     parts = {text[a:b].encode() for a in range(len(text)) for b in range(a + 1, len(text) + 1)}
     tokens = [bytes([b]) for b in range(256)] + sorted(part for part in parts if len(part) > 1)

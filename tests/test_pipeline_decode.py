@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from effort import effort
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,7 +37,7 @@ body = st.text("ab|\n", max_size=12).map(str.encode) | st.binary(max_size=5)
 bodies = st.lists(body.filter(lambda data: not (not_text(data) or kind_by_content(data))), min_size=1, max_size=4)
 
 
-@settings(max_examples=30)
+@settings(max_examples=effort(30))
 @given(bodies, st.sampled_from([{}, {"separator": "|"}, {"separator": b"||"}, {"lines": True}]), st.integers(1, 9))
 def test_raw_gives_the_files_back(bodies, options, shard_tokens):
     with tempfile.TemporaryDirectory() as name:

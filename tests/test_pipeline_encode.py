@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from effort import effort
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -39,7 +40,7 @@ def contents(directory):
 documents = st.lists(st.text("abc <se>\n", max_size=12) | st.binary(max_size=6), max_size=8)
 
 
-@settings(max_examples=40)
+@settings(max_examples=effort(40))
 @given(
     documents,
     st.sampled_from([{}, {"eos_token": "<e>"}, {"bos_token": "<s>", "eos_token": "<e>"}, {"bos_token": "<s>"}]),

@@ -5,6 +5,7 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+from effort import effort
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shard_maker import EOS, TOKENIZER, make_shards
@@ -16,7 +17,7 @@ documents = st.lists(st.text("abc<\n", max_size=8).map(str.encode) | st.binary(m
 policies = st.sampled_from([(False, None), (True, None), (False, "append"), (True, "append"), (False, "prepend")])
 
 
-@settings(max_examples=30)
+@settings(max_examples=effort(30))
 @given(documents, policies, st.integers(1, 9), st.data())
 def test_documents_and_slices(documents, policy, shard_tokens, data):
     with tempfile.TemporaryDirectory() as name:

@@ -3,6 +3,7 @@ import tempfile
 
 import numpy as np
 import pytest
+from effort import effort
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shard_maker import TOKENIZER, make_shards
@@ -15,7 +16,7 @@ documents = st.lists(st.text("abc<\n", max_size=8).map(str.encode) | st.binary(m
 policies = st.sampled_from([(False, None), (True, None), (False, "append"), (True, "append"), (False, "prepend")])
 
 
-@settings(max_examples=60)
+@settings(max_examples=effort(60))
 @given(documents, policies, st.integers(1, 9), st.integers(1, 9))
 def test_texts_come_back(documents, policy, shard_tokens, stretch_tokens):
     with tempfile.TemporaryDirectory() as name:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from effort import effort
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -50,7 +51,7 @@ def read(directory, entries):
     return [tokens[a:b] for a, b in zip(starts, ends, strict=False)]
 
 
-@settings(max_examples=40)
+@settings(max_examples=effort(40))
 @given(documents, st.lists(st.tuples(st.integers(0, 40), st.booleans()), max_size=5), st.integers(1, 9))
 def test_documents_cross_shards(documents, cuts, shard_tokens):
     with tempfile.TemporaryDirectory() as name:
@@ -71,7 +72,7 @@ def test_documents_cross_shards(documents, cuts, shard_tokens):
         assert not list(Path(name).rglob("*.tmp"))
 
 
-@settings(max_examples=40)
+@settings(max_examples=effort(40))
 @given(documents, st.integers(1, 9), st.data())
 def test_going_on_from_any_entry(documents, shard_tokens, data):
     batches = list(batches_of(documents, [(i, False) for i in (3, 9, 9, 20)]))
