@@ -73,7 +73,17 @@ def test_chunk_counts_in_place_of_text(fastbpe_command: Shell, tmp_path: Path) -
     options = ("--vocab-size", "290", "--pattern", "gpt2")
     assert fastbpe_command("train", *names, "-o", from_text, *options).code == 0
     assert Tokenizer.load(from_counts) == Tokenizer.load(from_text)
-    fastbpe_command("train", tmp_path / "a.npz", "-o", from_counts, *options[:2], "--pattern", "cl100k").failed(2)
+    for unfit, words in (
+        (["--pattern", "cl100k"], ["cl100k", "leave it out"]),
+        (["--unmatched", "isolate"], ["made with 'refuse'"]),
+        (
+            ["--lines", "--separator", "x", "--errors", "strict"],
+            ["--separator, --lines, --errors say how text is read"],
+        ),
+        (["--on-error", "stop"], ["--on-error", "chunk counts"]),
+        (["--threads", "0"], ["threads"]),
+    ):
+        fastbpe_command("train", tmp_path / "a.npz", "-o", from_counts, *options[:2], *unfit).failed(2, *words)
 
 
 def test_documents_and_standard_input(tmp_path: Path) -> None:

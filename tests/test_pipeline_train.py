@@ -73,6 +73,9 @@ def test_counts_bring_their_pattern_and_special_tokens():
         ({"pattern": None}, "made with"),
         ({"special_tokens": ["</s>"]}, "cut out"),
         ({"unmatched": "isolate"}, "made with"),
+        ({"errors": "strict"}, "errors='strict' is for text"),
+        ({"errors": "bogus"}, "errors='bogus': choose"),
+        ({"threads": -3}, "threads is an integer"),
     ):
         with pytest.raises(fastbpe.ParameterError, match=message):
             fastbpe.train(counts, 258, **options)

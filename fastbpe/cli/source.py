@@ -1,6 +1,7 @@
 """From the command line's INPUT words to a source."""
 
 import sys
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from fastbpe.cli.options import Reading, check_inputs, unescape
@@ -74,6 +75,18 @@ def told(sources: list[dict[str, Any]]) -> int:
         print(f"fastbpe: {where}: {why}", file=sys.stderr)
     nothing = rejected and not any(source["documents"] for source in sources)
     return DataError.exit_code if damaged or nothing else 0
+
+
+def refuse_reading(reading: Reading, errors: str) -> None:
+    """Raises ParameterError when there is beside chunk counts an option that says how text is read."""
+    unlike = [field.name for field in fields(reading) if getattr(reading, field.name) != field.default]
+    given = [f"--{name.replace('_', '-')}" for name in unlike]
+    if errors != "keep":
+        given.append("--errors")
+    if given:
+        raise ParameterError(
+            f"{', '.join(given)} say how text is read, and the inputs are chunk counts: leave that out"
+        )
 
 
 def counts_source(inputs: tuple[str, ...], weight: tuple[str, ...] = ()) -> "ChunkCounts | None":

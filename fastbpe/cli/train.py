@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from fastbpe.cli import options
-from fastbpe.cli.source import counts_source, text_source, weights
+from fastbpe.cli.source import counts_source, refuse_reading, text_source, weights
 from fastbpe.cli.source import told as told_of_sources
 from fastbpe.errors import MemoryBoundError, ParameterError
 
@@ -30,7 +30,7 @@ def train(
         ),
     ],
     pattern: options.Pattern | None = None,
-    unmatched: options.Unmatched = "refuse",
+    unmatched: options.Unmatched | None = None,
     special: options.Special = (),
     special_placement: Annotated[
         Literal["last", "first"], Parameter(help="Ids of special tokens: after the merges or before the bytes.")
@@ -79,8 +79,7 @@ def train(
         given = {
             "pattern": "cl100k" if pattern is None else pattern,
             "special_tokens": special,
-            "unmatched": unmatched,
-            "errors": errors,
+            "unmatched": "refuse" if unmatched is None else unmatched,
             "weights": weights(weight),
             "max_bytes": max_bytes,
             "sample_seed": sample_seed,
@@ -88,8 +87,11 @@ def train(
     elif max_bytes is not None or sample_seed is not None:
         raise ParameterError("--max-bytes and --sample-seed take a sample of text; the inputs are chunk counts")
     else:
+        refuse_reading(reading, errors)
         source = counts
         given = {} if pattern is None else {"pattern": pattern}
+        if unmatched is not None:
+            given["unmatched"] = unmatched
         if special:
             given["special_tokens"] = special
     try:
@@ -106,6 +108,7 @@ def train(
                 tie_break=tie_break,
                 min_chunk_count=min_chunk_count,
                 memory=memory,
+                errors=errors,
                 threads=threads,
                 progress=display,
                 on_merges=parts.append if log else None,

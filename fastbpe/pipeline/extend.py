@@ -17,9 +17,11 @@ from fastbpe.errors import ParameterError
 from fastbpe.merging import Merges, OnMerges, check_parameters, learn_more_merges
 from fastbpe.model import Model
 from fastbpe.pipeline.count import count_chunks
+from fastbpe.pipeline.invalid import check_errors
 from fastbpe.pipeline.memory import memory_bound
 from fastbpe.pipeline.progress import ProgressLike, as_progress
 from fastbpe.pipeline.train import check_counts, check_memory, record_of, refuse_for_counts, telling
+from fastbpe.threads import thread_count
 from fastbpe.tokenizer import Tokenizer
 
 
@@ -51,12 +53,14 @@ def extend(
     if vocab_size < model.vocab_size:
         raise ParameterError(f"vocab_size={vocab_size} is below the {model.vocab_size} ids that the tokenizer has")
     n_merges = vocab_size - model.vocab_size
+    check_errors(errors)
+    thread_count(threads)
     check_parameters(n_merges, min_frequency, max_token_length, tie_break)
     bound = memory_bound(memory)
     with as_progress(progress) as display:
         if isinstance(source, ChunkCounts):
             counts = source
-            refuse_for_counts(weights, max_bytes, sample_seed)
+            refuse_for_counts(errors, weights, max_bytes, sample_seed)
             _check_rules(model, counts)
         else:
             counts = count_chunks(

@@ -16,26 +16,24 @@ from fastbpe.merging import Merges, OnMerges, check_parameters, learn_merges, me
 from fastbpe.model import PLACEMENTS, ROLES, list_names
 from fastbpe.pattern.named import resolve
 from fastbpe.pipeline.count import count_chunks
+from fastbpe.pipeline.invalid import check_errors
 from fastbpe.pipeline.memory import memory_bound, resident_memory
 from fastbpe.pipeline.progress import Progress, ProgressLike, as_progress
+from fastbpe.threads import thread_count
 from fastbpe.tokenizer import Tokenizer
 
 LARGEST_VOCABULARY = 2**32 - 8
 """Some ids short of what 32 bits hold: the merging kernel has marks of its own there."""
 
 
-class _Default(str):
-    """A parameter's default, told from the same text given by the caller by its identity."""
-
-
-_CL100K = _Default("cl100k")
-_REFUSE = _Default("refuse")
+class Default(str):
+    """The default of a parameter that chunk counts settle: of this type, so that it is known not to have been given."""
 
 
 def train(
     source: Iterable[str | bytes] | Files | Path | ChunkCounts | Corpus,
     vocab_size: int,
-    pattern: str | None = _CL100K,
+    pattern: str | None = Default("cl100k"),
     special_tokens: Sequence[str] = (),
     special_placement: str = "last",
     bos_token: str | None = None,
@@ -44,7 +42,7 @@ def train(
     min_frequency: int = 2,
     max_token_length: int | None = None,
     tie_break: str = "lowest",
-    unmatched: str = _REFUSE,
+    unmatched: str = Default("refuse"),
     errors: str = "keep",
     weights: WeightsLike = None,
     max_bytes: str | int | None = None,
@@ -76,8 +74,10 @@ def train(
     """
     vocab_size = operator.index(vocab_size)
     names = list_names(special_tokens, "special_tokens")
+    check_errors(errors)
+    thread_count(threads)
     if isinstance(source, ChunkCounts):
-        refuse_for_counts(weights, max_bytes, sample_seed)
+        refuse_for_counts(errors, weights, max_bytes, sample_seed)
         names = _settled(source, pattern, names, unmatched)
     roles = {"bos": bos_token, "eos": eos_token, "pad": pad_token}
     _check(vocab_size, names, roles, special_placement, min_chunk_count)
@@ -162,8 +162,10 @@ def check_memory(everything: ChunkCounts, counts: ChunkCounts, n_merges: int, bo
         )
 
 
-def refuse_for_counts(weights: WeightsLike, max_bytes: str | int | None, sample_seed: int | None) -> None:
+def refuse_for_counts(errors: str, weights: WeightsLike, max_bytes: str | int | None, sample_seed: int | None) -> None:
     """Raises ParameterError when there is beside chunk counts what only a reading of text can do."""
+    if errors != "keep":
+        raise ParameterError(f"errors={errors!r} is for text; these are chunk counts, which have their bytes already")
     if weights:
         raise ParameterError("weights are those of text; weight chunk counts with counts.times(weight)")
     if max_bytes is not None or sample_seed is not None:
@@ -214,9 +216,9 @@ def _check(
 
 def _settled(counts: ChunkCounts, pattern: str | None, names: list[str], unmatched: str) -> list[str]:
     """The special tokens of a training from counts, which were made with one pattern and cannot take another."""
-    if pattern is not _CL100K and resolve(pattern)[1] != counts.pattern:
+    if not isinstance(pattern, Default) and resolve(pattern)[1] != counts.pattern:
         raise ParameterError(f"pattern={pattern!r}, but these counts were made with {counts.pattern!r}: leave it out")
-    if unmatched is not _REFUSE and unmatched != counts.unmatched:
+    if not isinstance(unmatched, Default) and unmatched != counts.unmatched:
         raise ParameterError(f"unmatched={unmatched!r}, but these counts were made with {counts.unmatched!r}")
     if names and sorted(names) != sorted(counts.special_tokens):
         raise ParameterError(
