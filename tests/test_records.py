@@ -51,8 +51,10 @@ def test_arrow_tables_and_readers():
 
 def test_hugging_face_datasets():
     datasets = pytest.importorskip("datasets", reason="the library of the datasets")
+    table = pytest.importorskip("datasets.table", reason="the library of the datasets")
+    pa = pytest.importorskip("pyarrow", reason="pyarrow reads tables")
     rows = {"text": [f"text {i}" for i in range(1000)], "n": list(range(1000))}
-    dataset = datasets.Dataset.from_dict(rows)
+    dataset = datasets.Dataset(table.InMemoryTable(pa.table(rows)), fingerprint="rows")
     expected = [text.encode() for text in rows["text"]]
     assert read(dataset)[0] == expected
     assert read(dataset.select([5, 3]))[0] == [expected[5], expected[3]]
