@@ -70,8 +70,7 @@ def main() -> None:
 def make_environment(directory: Path) -> None:
     venv.create(directory, with_pip=True)
     pip = [str(directory / "bin" / "python"), "-m", "pip", "install"]
-    subprocess.run([*pip, "-r", str(HERE / "requirements-peers.txt")], check=True)
-    subprocess.run([*pip, "--force-reinstall", "--no-deps", str(HERE.parent)], check=True)
+    subprocess.run([*pip, "-r", str(HERE / "requirements-peers.txt"), str(HERE.parent)], check=True)
 
 
 def compare(arguments: argparse.Namespace, corpus: Path, threads: int) -> dict[str, Any]:
