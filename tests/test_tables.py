@@ -1,3 +1,4 @@
+import gzip
 import io
 import os
 from pathlib import Path
@@ -5,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from fastbpe.corpus import tables
+from fastbpe.corpus.compressed import Decompressed
 from fastbpe.corpus.readers import ReaderOptions
 from fastbpe.corpus.report import Damaged, SourceReport
 from fastbpe.errors import DataError
@@ -109,3 +111,20 @@ def test_rows_of_a_wrong_length():
 
 def test_tsv_has_no_quotes():
     assert read_csv(b'text\tid\n"a\t1\nb"\t2\n', "tsv")[0] == ['"a', 'b"']
+
+
+def test_rows_before_the_cut_of_an_archive_are_kept():
+    rows = [f"text {i}, \n" + "ab\n" * (i % 5) for i in range(500)]
+    data = b"id,text\n" + b"".join(b'%d,"%s"\n' % (i, row.encode()) for i, row in enumerate(rows))
+    packed = gzip.compress(data, 0)
+    for cut in (*range(1000, 1060), len(packed) - 1):
+        file = Decompressed(io.BytesIO(packed[:cut]), "gzip", "a.csv.gz")
+        pieces = []
+        with pytest.raises(Damaged, match="is cut short"):
+            report = SourceReport("s")
+            for piece in tables.read_csv(file, "csv", ReaderOptions(), 1 << 20, report, "a", data[:100]):
+                pieces.append(piece)
+        found = collect(pieces)[0]
+        assert found == rows[: len(found)]
+        assert len(found) > 10
+        assert report.rejected == 0

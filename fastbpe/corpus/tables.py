@@ -41,8 +41,9 @@ def read_csv(
     if not header.strip():
         return iter(())
     delimiter = "\t" if kind == "tsv" else _delimiter(header, options)
+    whole = _UntilDamage(file)
     return _guarded(
-        lambda: _csv(file, delimiter, kind == "csv", options, report, name, header), options, block_bytes, report, name
+        lambda: _csv(whole, delimiter, kind == "csv", options, report, name, header), options, block_bytes, report, name
     )
 
 
@@ -139,11 +140,54 @@ def _csv(
             check_utf8=False,
         ),
     ) as reader:
-        tell()
+        held = None  # the last row of a file that is cut is not whole
         for batch in reader:
+            if held is not None:
+                tell()
+                yield held
+            held = batch
+        if file.damage is not None:
+            rows = 0 if held is None else held.num_rows
+            if wrong:
+                wrong.pop()
+            else:
+                rows = max(0, rows - 1)
             tell()
-            yield batch
+            if held is not None:
+                yield held.slice(0, rows)
+            raise file.damage
         tell()
+        if held is not None:
+            yield held
+
+
+class _UntilDamage:
+    """A file that ends where it is damaged, so that the rows before come through the library; it keeps the damage."""
+
+    closed = False
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self.damage: Damaged | None = None
+
+    def read(self, n: int = -1, /) -> bytes:
+        if self.damage is not None:
+            return b""
+        try:
+            data: bytes = self._file.read(n)
+        except Damaged as error:
+            self.damage = error
+            return b""
+        return data
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        self.closed = True
 
 
 def _delimiter(header: str, options: ReaderOptions) -> str:
