@@ -9,63 +9,70 @@ CHUNKS = st.binary(min_size=1, max_size=15) | st.binary(min_size=16, max_size=25
 
 
 @given(
-    st.booleans(),
     st.sampled_from([1, 1 << 16, 1 << 22]),
     st.dictionaries(CHUNKS, st.lists(IDS, min_size=1, max_size=256), max_size=60),
 )
-def test_what_comes_out_is_what_went_in(narrow, max_bytes, entries):
-    longest, most = (15, 4) if narrow else (256, 256)
-    entries = {chunk: ids[: min(most, len(chunk))] for chunk, ids in entries.items() if len(chunk) <= longest}
+def test_what_comes_out_is_what_went_in(max_bytes, entries):
+    entries = {chunk: ids[: len(chunk)] for chunk, ids in entries.items()}
     cache = ChunkMemory(max_bytes)
     for chunk, ids in entries.items():
-        assert cache.get(chunk, narrow) is None
-        cache.put(chunk, narrow, ids)
-        assert cache.get(chunk, narrow) == ids
+        assert cache.get(chunk) is None
+        cache.put(chunk, ids)
+        assert cache.get(chunk) == ids
     for chunk, ids in entries.items():
-        assert cache.get(chunk, narrow) in (ids, None)
+        assert cache.get(chunk) in (ids, None)
     cache.clear()
-    assert all(cache.get(chunk, narrow) is None for chunk in entries)
+    assert all(cache.get(chunk) is None for chunk in entries)
 
 
-@pytest.mark.parametrize("narrow", [False, True])
-def test_growth_keeps_most_and_the_bound_holds(narrow):
+@pytest.mark.parametrize("form", ["%d", "many %d", "%d of more than 15 bytes"])
+def test_growth_keeps_most_and_the_bound_holds(form):
     for max_bytes in (1, 1 << 19, 1 << 24):
         cache = ChunkMemory(max_bytes)
-        chunks = [b"%d" % i for i in range(20_000)]
-        for i, chunk in enumerate(chunks):
-            cache.put(chunk, narrow, [i])
-        found = [cache.get(chunk, narrow) for chunk in chunks]
-        assert all(ids in ([i], None) for i, ids in enumerate(found))
+        chunks = [(form % i).encode() for i in range(20_000)]
+        ids = {chunk: [i] * (6 if len(chunk) > 6 else 1) for i, chunk in enumerate(chunks)}
+        for chunk in chunks:
+            cache.put(chunk, ids[chunk])
+        found = [cache.get(chunk) for chunk in chunks]
+        assert all(got in (ids[chunk], None) for chunk, got in zip(chunks, found, strict=True))
         assert cache.n_bytes <= max(max_bytes, 12288)
-        assert sum(ids is not None for ids in found) > {1: 100, 1 << 19: 1500, 1 << 24: 17_000}[max_bytes]
+        assert sum(got is not None for got in found) > {1: 40, 1 << 19: 1500, 1 << 24: 17_000}[max_bytes]
 
 
-@pytest.mark.parametrize("narrow", [False, True])
-def test_what_is_used_stays(narrow):
-    cache = ChunkMemory(1 << 18)
-    cache.put(b"hot", narrow, [1])
-    for i in range(1, 2000 if not narrow else 20_000):
-        cache.put(b"%d" % i, narrow, [i])
-        assert cache.get(b"hot", narrow) == [1], f"pushed out by chunk {i}"
+@pytest.mark.parametrize("form", ["%d", "%d of more than 15 bytes"])
+def test_what_is_used_stays(form):
+    cache = ChunkMemory(1 << 19)
+    hot = (form % -1).encode()
+    cache.put(hot, [1])
+    for i in range(1500):
+        cache.put((form % i).encode(), [i])
+        assert cache.get(hot) == [1], f"pushed out by chunk {i}"
 
 
-def test_ids_that_need_the_upper_bits():
+def test_first_ids_that_need_the_upper_bits():
     cache = ChunkMemory(1 << 16)
-    for narrow in (False, True):
-        cache.put(b"a", narrow, [2**28])
-        assert cache.get(b"a", narrow) == (None if narrow else [2**28])
-        cache.put(b"bc", narrow, [1, 2**32 - 1])
-        assert cache.get(b"bc", narrow) == [1, 2**32 - 1]
+    cache.put(b"a", [2**28])
+    assert cache.get(b"a") is None
+    for chunk, ids in ((b"bc", [1, 2**32 - 1]), (b"abcde", [2**32 - 1] * 5), (bytes(16), [2**31])):
+        cache.put(chunk, ids)
+        assert cache.get(chunk) == ids
 
 
-def test_bounds_of_slots():
+def test_a_chunk_whose_ids_are_overwritten_enters_anew():
+    cache = ChunkMemory(1)
+    for _ in range(3):
+        for i in range(200):
+            chunk, ids = b"%d is long" % i, [i] * 8
+            if cache.get(chunk) is None:
+                cache.put(chunk, ids)
+            assert cache.get(chunk) == ids
+
+
+def test_bounds():
     cache = ChunkMemory(1 << 16)
-    for chunk, narrow, ids in [
-        (bytes(16), True, [1]),
-        (bytes(257), False, [1]),
-        (bytes(9), True, [1] * 5),
-        (b"a", False, [1, 2]),
-        (b"", True, [1]),
-    ]:
+    for chunk, ids in [(bytes(257), [1]), (b"a", [1, 2]), (b"a", [])]:
         with pytest.raises(NotKept):
-            cache.put(chunk, narrow, ids)
+            cache.put(chunk, ids)
+    for chunk in (b"", bytes(257)):
+        with pytest.raises(NotKept):
+            cache.get(chunk)

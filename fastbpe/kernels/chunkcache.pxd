@@ -1,17 +1,18 @@
 """Chunk -> ids, in two tables of fixed-size slots, so that most look-ups cost one cache line and follow no pointer.
 
 Narrow slots, 32 bytes, hold a chunk of at most 15 bytes and its 1 to 4 ids; the number of ids stands in the upper bits
-of the first one, so a first id that needs those bits is not kept. Other chunks of at most CACHE_LONGEST bytes have
-long slots, 32 bytes too, that point into a ring of memory: text, padding, ids. What the ring has overwritten is
-forgotten. A chunk is found by its bytes alone; a hash only tells where to look.
+of the first one, so a first id that needs those bits is not kept. More ids than that lie in a ring of memory. Chunks
+of 16 to CACHE_LONGEST bytes have long slots, 32 bytes too, that point into the same ring: text, padding, ids. What
+the ring has overwritten is forgotten. A chunk is found by its bytes alone; a hash only tells where to look.
 
 Two slots share a cache line, the set that a hash points to. What is found comes to the front of its set, what is new
-enters there and pushes out the last: what is used often stays, and nothing ever overflows. The tables start small and
-grow with what enters, up to their bounds.
+enters there and pushes out the last: what is used often stays, and nothing ever overflows. (Sets of four slots on two
+lines were tried: they keep more, but what is new costs a second line.) The tables start small and grow with what
+enters, up to their bounds.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcpy
 
 from fastbpe.kernels.packed cimport Packed, packed_equal
 
@@ -19,6 +20,7 @@ cdef enum:
     NARROW_IDS = 4
     CACHE_SHIFT = 28        # of the number of ids in a narrow slot's first one
     CACHE_ID = 0x0FFFFFFF   # the first id itself
+    CACHE_MANY = 15         # that number says that ids[0] & CACHE_ID ids lie in the ring, at ids[1] | ids[2] << 32
     CACHE_LONGEST = 256
 
 
@@ -67,59 +69,30 @@ cdef inline LongSet* long_set(const ChunkCache* cache, uint64_t hash) noexcept n
     return <LongSet*>cache.long_.lines + (hash >> (64 - cache.long_.bits))
 
 
-cdef inline int64_t narrow_get(NarrowSet* set, Packed key, uint32_t* out) noexcept nogil:
-    """How many ids the chunk has, 0: it is not there. Writes NARROW_IDS places of `out` when it is."""
+cdef inline int64_t narrow_get(ChunkCache* cache, uint64_t hash, Packed key, uint32_t* out) noexcept nogil:
+    """How many ids the chunk has, 0: it is not there. Writes at least NARROW_IDS places of `out` when it is."""
+    cdef NarrowSet* set = narrow_set(cache, hash)
     cdef NarrowSlot slot
+    cdef int64_t n
     if not packed_equal(set.slots[0].key, key):
         if not packed_equal(set.slots[1].key, key):
             return 0
         slot = set.slots[1]
         set.slots[1] = set.slots[0]
         set.slots[0] = slot
-    memcpy(out, set.slots[0].ids, sizeof(set.slots[0].ids))
-    cdef int64_t n = out[0] >> CACHE_SHIFT
+    memcpy(out, set.slots[0].ids, NARROW_IDS * sizeof(uint32_t))
+    n = out[0] >> CACHE_SHIFT
     out[0] &= CACHE_ID
-    return n
-
-
-cdef inline int64_t long_ids_at(int64_t n_bytes) noexcept nogil:
-    """Where the ids of an entry follow its text."""
-    return (n_bytes + 3) & ~<int64_t>3
-
-
-cdef inline bint long_holds(
-    const ChunkCache* cache, const LongSlot* slot, uint64_t hash, const uint8_t* text, int64_t n
-) noexcept nogil:
-    return (
-        slot.hash == hash and slot.n_bytes == n
-        and slot.at + (<int64_t>1 << cache.ring_bits) >= cache.ring_end
-        and memcmp(cache.ring + (slot.at & ((<int64_t>1 << cache.ring_bits) - 1)), text, n) == 0
-    )
-
-
-cdef inline int64_t long_get(
-    ChunkCache* cache, uint64_t hash, const uint8_t* text, int64_t n, uint32_t* out
-) noexcept nogil:
-    """As narrow_get, for a chunk of any length; writes the ids alone."""
-    cdef LongSet* set = long_set(cache, hash)
-    cdef LongSlot slot
-    cdef const char* entry
-    if not long_holds(cache, &set.slots[0], hash, text, n):
-        if not long_holds(cache, &set.slots[1], hash, text, n):
-            return 0
-        slot = set.slots[1]
-        set.slots[1] = set.slots[0]
-        set.slots[0] = slot
-    entry = cache.ring + (set.slots[0].at & ((<int64_t>1 << cache.ring_bits) - 1))
-    memcpy(out, entry + long_ids_at(n), set.slots[0].n_ids * sizeof(uint32_t))
-    return set.slots[0].n_ids
+    return n if n != CACHE_MANY else ring_ids(cache, out)
 
 
 cdef int cache_init(ChunkCache* cache, int64_t max_bytes) except -1 nogil
 cdef void cache_free(ChunkCache* cache) noexcept nogil
 cdef void cache_clear(ChunkCache* cache) noexcept nogil
 cdef int64_t cache_bytes(const ChunkCache* cache) noexcept nogil
-cdef void narrow_put(ChunkCache* cache, Packed key, uint64_t hash, const uint32_t* ids, int64_t n) noexcept nogil
+cdef int64_t ring_ids(const ChunkCache* cache, uint32_t* out) noexcept nogil
+cdef void narrow_put(ChunkCache* cache, uint64_t hash, Packed key, const uint32_t* ids, int64_t n) noexcept nogil
+cdef int64_t long_get(ChunkCache* cache, uint64_t hash, const uint8_t* text, int64_t n, uint32_t* out) noexcept nogil
 cdef void long_put(
     ChunkCache* cache, uint64_t hash, const uint8_t* text, int64_t n, const uint32_t* ids, int64_t n_ids
 ) noexcept nogil

@@ -2,12 +2,13 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
-from fastbpe.kernels.packed cimport PACKED_MAX, Packed, packed_hash, packed_hash_long, packed_load
+from fastbpe.kernels.packed cimport PACKED_MAX, Packed, packed_equal, packed_hash, packed_hash_long, packed_load
 from fastbpe.kernels.pages cimport pages_zeroed
 
 cdef enum:
+    SET_BYTES = 64
     MIN_BITS = 6
     START_BITS = 9
     GROWTH_BITS = 2
@@ -36,34 +37,32 @@ cdef class ChunkMemory:
     def clear(self):
         cache_clear(&self.cache)
 
-    def get(self, bytes chunk, bint narrow):
+    def get(self, bytes chunk):
         """Ids of a chunk, None: not there."""
-        cdef uint32_t ids[4 * CACHE_LONGEST]
+        cdef uint32_t ids[CACHE_LONGEST]
         cdef const uint8_t* text = chunk
         cdef int64_t i, n
-        cdef Packed key
-        if not 0 < len(chunk) <= (PACKED_MAX if narrow else CACHE_LONGEST):
+        if not 0 < len(chunk) <= CACHE_LONGEST:
             raise NotKept
-        if narrow:
-            key = packed_load(text, len(chunk), len(chunk))
-            n = narrow_get(narrow_set(&self.cache, packed_hash(key)), key, ids)
+        if len(chunk) <= PACKED_MAX:
+            n = narrow_get(&self.cache, _hash(text, len(chunk)), packed_load(text, len(chunk), len(chunk)), ids)
         else:
             n = long_get(&self.cache, _hash(text, len(chunk)), text, len(chunk), ids)
         return [ids[i] for i in range(n)] if n else None
 
-    def put(self, bytes chunk, bint narrow, list values):
-        """Keeps the ids of a chunk that is not there."""
-        cdef uint32_t ids[4 * CACHE_LONGEST]
+    def put(self, bytes chunk, list values):
+        """Keeps the ids of a chunk, at most one for a byte."""
+        cdef uint32_t ids[CACHE_LONGEST]
         cdef const uint8_t* text = chunk
         cdef int64_t i
-        cdef Packed key
-        if not 0 < len(values) <= (NARROW_IDS if narrow else len(chunk)) or self.get(chunk, narrow) is not None:
+        if not 0 < len(values) <= len(chunk) <= CACHE_LONGEST:
             raise NotKept
         for i in range(len(values)):
             ids[i] = values[i]
-        if narrow:
-            key = packed_load(text, len(chunk), len(chunk))
-            narrow_put(&self.cache, key, packed_hash(key), ids, len(values))
+        if len(chunk) <= PACKED_MAX:
+            narrow_put(
+                &self.cache, _hash(text, len(chunk)), packed_load(text, len(chunk), len(chunk)), ids, len(values)
+            )
         else:
             long_put(&self.cache, _hash(text, len(chunk)), text, len(chunk), ids, len(values))
 
@@ -89,10 +88,10 @@ cdef int cache_init(ChunkCache* cache, int64_t max_bytes) except -1 nogil:
 
 cdef int _table_init(CacheTable* table, int64_t max_bytes) except -1 nogil:
     table.max_bits = MIN_BITS
-    while <int64_t>64 << (table.max_bits + 1) <= max_bytes and table.max_bits < 40:
+    while <int64_t>SET_BYTES << (table.max_bits + 1) <= max_bytes and table.max_bits < 40:
         table.max_bits += 1
     table.bits = min(<int>START_BITS, table.max_bits)
-    table.memory = pages_zeroed(<size_t>64 << table.bits, &table.lines)
+    table.memory = pages_zeroed(<size_t>SET_BYTES << table.bits, &table.lines)
     if table.memory == NULL:
         raise MemoryError
     return 0
@@ -106,13 +105,13 @@ cdef void cache_free(ChunkCache* cache) noexcept nogil:
 
 
 cdef void cache_clear(ChunkCache* cache) noexcept nogil:
-    memset(cache.narrow.lines, 0, <size_t>64 << cache.narrow.bits)
-    memset(cache.long_.lines, 0, <size_t>64 << cache.long_.bits)
+    memset(cache.narrow.lines, 0, <size_t>SET_BYTES << cache.narrow.bits)
+    memset(cache.long_.lines, 0, <size_t>SET_BYTES << cache.long_.bits)
 
 
 cdef int64_t cache_bytes(const ChunkCache* cache) noexcept nogil:
     return (
-        (<int64_t>64 << cache.narrow.bits) + (<int64_t>64 << cache.long_.bits) + (<int64_t>1 << cache.ring_bits)
+        (<int64_t>SET_BYTES << cache.narrow.bits) + (<int64_t>SET_BYTES << cache.long_.bits) + (<int64_t>1 << cache.ring_bits)
     )
 
 
@@ -121,45 +120,11 @@ cdef bint _bigger(CacheTable* table, CacheTable* grown) noexcept nogil:
     grown[0] = table[0]
     grown.bits = min(table.bits + GROWTH_BITS, table.max_bits)
     grown.entered = 0
-    grown.memory = pages_zeroed(<size_t>64 << grown.bits, &grown.lines)
+    grown.memory = pages_zeroed(<size_t>SET_BYTES << grown.bits, &grown.lines)
     if grown.memory == NULL:
         table.max_bits = table.bits
         return False
     return True
-
-
-cdef void _narrow_grow(ChunkCache* cache) noexcept nogil:
-    cdef CacheTable old = cache.narrow
-    cdef NarrowSet* sets = <NarrowSet*>old.lines
-    cdef NarrowSet* target
-    cdef int64_t i, s
-    if not _bigger(&old, &cache.narrow):
-        cache.narrow = old
-        return
-    for i in range(<int64_t>1 << old.bits):
-        for s in range(1, -1, -1):  # the last first, so that the front is the front again
-            if sets[i].slots[s].ids[0]:
-                target = narrow_set(cache, packed_hash(sets[i].slots[s].key))
-                target.slots[1] = target.slots[0]
-                target.slots[0] = sets[i].slots[s]
-    free(old.memory)
-
-
-cdef void _long_grow(ChunkCache* cache) noexcept nogil:
-    cdef CacheTable old = cache.long_
-    cdef LongSet* sets = <LongSet*>old.lines
-    cdef LongSet* target
-    cdef int64_t i, s
-    if not _bigger(&old, &cache.long_):
-        cache.long_ = old
-        return
-    for i in range(<int64_t>1 << old.bits):
-        for s in range(1, -1, -1):
-            if sets[i].slots[s].n_bytes:
-                target = long_set(cache, sets[i].slots[s].hash)
-                target.slots[1] = target.slots[0]
-                target.slots[0] = sets[i].slots[s]
-    free(old.memory)
 
 
 cdef bint _growing(CacheTable* table) noexcept nogil:
@@ -167,42 +132,140 @@ cdef bint _growing(CacheTable* table) noexcept nogil:
     return 2 * table.entered > <int64_t>1 << table.bits and table.bits < table.max_bits
 
 
-cdef void narrow_put(ChunkCache* cache, Packed key, uint64_t hash, const uint32_t* ids, int64_t n) noexcept nogil:
-    """Keeps a chunk that is not there, 1 <= n <= NARROW_IDS."""
-    cdef NarrowSet* set
-    if ids[0] > CACHE_ID:
+cdef void _narrow_grow(ChunkCache* cache) noexcept nogil:
+    cdef CacheTable old = cache.narrow
+    cdef NarrowSet* sets = <NarrowSet*>old.lines
+    cdef NarrowSlot* slot
+    cdef int64_t i, way
+    if not _bigger(&old, &cache.narrow):
+        cache.narrow = old
         return
+    for i in range(<int64_t>1 << old.bits):
+        for way in range(1, -1, -1):  # the last first, so that the front is the front again
+            slot = &sets[i].slots[way]
+            if slot.ids[0]:
+                _narrow_enter(narrow_set(cache, packed_hash(slot.key)), slot)
+    free(old.memory)
+
+
+cdef void _long_grow(ChunkCache* cache) noexcept nogil:
+    cdef CacheTable old = cache.long_
+    cdef LongSet* sets = <LongSet*>old.lines
+    cdef LongSlot* slot
+    cdef int64_t i, way
+    if not _bigger(&old, &cache.long_):
+        cache.long_ = old
+        return
+    for i in range(<int64_t>1 << old.bits):
+        for way in range(1, -1, -1):
+            slot = &sets[i].slots[way]
+            if slot.n_bytes:
+                _long_enter(long_set(cache, slot.hash), slot)
+    free(old.memory)
+
+
+cdef inline void _narrow_enter(NarrowSet* set, const NarrowSlot* slot) noexcept nogil:
+    # A chunk may be there with ids that the ring has lost; its old slot must not outlive the new one.
+    if not packed_equal(set.slots[0].key, slot.key):
+        set.slots[1] = set.slots[0]
+    set.slots[0] = slot[0]
+
+
+cdef inline void _long_enter(LongSet* set, const LongSlot* slot) noexcept nogil:
+    set.slots[1] = set.slots[0]
+    set.slots[0] = slot[0]
+
+
+cdef void narrow_put(ChunkCache* cache, uint64_t hash, Packed key, const uint32_t* ids, int64_t n) noexcept nogil:
+    """Keeps a chunk of at most PACKED_MAX bytes and its ids, 1 <= n <= PACKED_MAX."""
+    cdef NarrowSlot slot
+    cdef int64_t at
+    slot.key = key
+    if n <= NARROW_IDS:
+        if ids[0] > CACHE_ID:
+            return
+        memcpy(slot.ids, ids, n * sizeof(uint32_t))
+        slot.ids[0] |= <uint32_t>n << CACHE_SHIFT
+    else:
+        at = _ring_room(cache, n * <int64_t>sizeof(uint32_t))
+        memcpy(ring_entry(cache, at), ids, n * sizeof(uint32_t))
+        slot.ids[0] = <uint32_t>CACHE_MANY << CACHE_SHIFT | <uint32_t>n
+        slot.ids[1] = <uint32_t>at
+        slot.ids[2] = <uint32_t>(at >> 32)
     if _growing(&cache.narrow):
         _narrow_grow(cache)
-    set = narrow_set(cache, hash)
-    set.slots[1] = set.slots[0]
-    set.slots[0].key = key
-    memcpy(set.slots[0].ids, ids, n * sizeof(uint32_t))
-    set.slots[0].ids[0] |= <uint32_t>n << CACHE_SHIFT
+    _narrow_enter(narrow_set(cache, hash), &slot)
+
+
+cdef int64_t ring_ids(const ChunkCache* cache, uint32_t* out) noexcept nogil:
+    """The ids that a narrow slot's three words, in `out`, point to; 0: they are overwritten."""
+    cdef int64_t n = out[0]
+    cdef int64_t at = <int64_t>(out[1] | <uint64_t>out[2] << 32)
+    if not ring_has(cache, at):
+        return 0
+    memcpy(out, ring_entry(cache, at), n * sizeof(uint32_t))
+    return n
+
+
+cdef inline bint ring_has(const ChunkCache* cache, int64_t at) noexcept nogil:
+    return at + (<int64_t>1 << cache.ring_bits) >= cache.ring_end
+
+
+cdef inline char* ring_entry(const ChunkCache* cache, int64_t at) noexcept nogil:
+    return cache.ring + (at & ((<int64_t>1 << cache.ring_bits) - 1))
+
+
+cdef inline int64_t _ids_behind(int64_t n_bytes) noexcept nogil:
+    """Where the ids of a long entry follow its text."""
+    return (n_bytes + 3) & ~<int64_t>3
+
+
+cdef int64_t long_get(ChunkCache* cache, uint64_t hash, const uint8_t* text, int64_t n, uint32_t* out) noexcept nogil:
+    """As narrow_get, for a chunk of more than PACKED_MAX bytes; writes the ids alone."""
+    cdef LongSet* set = long_set(cache, hash)
+    cdef LongSlot slot
+    cdef const char* entry
+    cdef int64_t way
+    for way in range(2):
+        slot = set.slots[way]
+        if slot.hash == hash and slot.n_bytes == n and ring_has(cache, slot.at):
+            entry = ring_entry(cache, slot.at)
+            if memcmp(entry, text, n) == 0:
+                memcpy(out, entry + _ids_behind(n), slot.n_ids * sizeof(uint32_t))
+                if way:
+                    set.slots[1] = set.slots[0]
+                    set.slots[0] = slot
+                return slot.n_ids
+    return 0
 
 
 cdef void long_put(
     ChunkCache* cache, uint64_t hash, const uint8_t* text, int64_t n, const uint32_t* ids, int64_t n_ids
 ) noexcept nogil:
-    """Keeps a chunk that is not there, 1 <= n_ids <= n <= CACHE_LONGEST."""
-    cdef int64_t need = long_ids_at(n) + n_ids * <int64_t>sizeof(uint32_t)
+    """Keeps a chunk that is not there, PACKED_MAX < n <= CACHE_LONGEST, 1 <= n_ids <= n."""
+    cdef int64_t at = _ring_room(cache, _ids_behind(n) + n_ids * <int64_t>sizeof(uint32_t))
+    cdef char* entry = ring_entry(cache, at)
+    cdef LongSlot slot
+    memcpy(entry, text, n)
+    memcpy(entry + _ids_behind(n), ids, n_ids * sizeof(uint32_t))
+    if _growing(&cache.long_):
+        _long_grow(cache)
+    slot = LongSlot(hash, at, n, n_ids)
+    _long_enter(long_set(cache, hash), &slot)
+
+
+cdef int64_t _ring_room(ChunkCache* cache, int64_t need) noexcept nogil:
+    """Where an entry of this size goes; the ring's end moves behind it."""
     cdef int64_t size = <int64_t>1 << cache.ring_bits
-    cdef LongSet* set
-    cdef char* entry
+    cdef int64_t at
     if cache.ring_end + need > size and cache.ring_bits < cache.max_ring_bits:
         size = _ring_grow(cache)
     # An entry does not run over the ring's end, it begins anew.
     if (cache.ring_end & (size - 1)) + need > size:
         cache.ring_end = (cache.ring_end + size - 1) & ~(size - 1)
-    if _growing(&cache.long_):
-        _long_grow(cache)
-    entry = cache.ring + (cache.ring_end & (size - 1))
-    memcpy(entry, text, n)
-    memcpy(entry + long_ids_at(n), ids, n_ids * sizeof(uint32_t))
-    set = long_set(cache, hash)
-    set.slots[1] = set.slots[0]
-    set.slots[0] = LongSlot(hash, cache.ring_end, n, n_ids)
+    at = cache.ring_end
     cache.ring_end += (need + 7) & ~<int64_t>7
+    return at
 
 
 cdef int64_t _ring_grow(ChunkCache* cache) noexcept nogil:

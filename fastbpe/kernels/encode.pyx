@@ -16,7 +16,7 @@ from libc.string cimport memcpy
 
 from fastbpe.kernels.bpe cimport BPE_SMALL_MAX, BpeEntry, BpeScratch, bpe_free, bpe_long, bpe_small
 from fastbpe.kernels.chunkcache cimport (
-    CACHE_LONGEST, NARROW_IDS, ChunkCache, cache_bytes, cache_free, cache_init, long_get, long_put,
+    CACHE_LONGEST, ChunkCache, cache_bytes, cache_free, cache_init, long_get, long_put,
     long_set, narrow_get, narrow_put, narrow_set,
 )
 from fastbpe.kernels.idlist cimport IdBuffer, IdList, idlist_reserve
@@ -314,9 +314,10 @@ cdef int _encode_chunks(Job* job, int64_t start, int64_t n) except -1 nogil:
         for k in range(group):
             length = ends[first + k] - start
             if length <= PACKED_MAX:
-                found = narrow_get(narrow_set(job.cache, hashes[k]), keys[k], out + n_out)
+                found = narrow_get(job.cache, hashes[k], keys[k], out + n_out)
                 if found == 0:
-                    found = _encode_short(job, keys[k], hashes[k], data + start, length, out + n_out)
+                    found = _merge(job, data + start, length, out + n_out)
+                    narrow_put(job.cache, hashes[k], keys[k], out + n_out, found)
             else:
                 found = _encode_long(job, hashes[k], data + start, length, out + n_out)
             n_out += found
@@ -324,20 +325,6 @@ cdef int _encode_chunks(Job* job, int64_t start, int64_t n) except -1 nogil:
         first += group
     job.out.n = n_out
     return 0
-
-
-cdef int64_t _encode_short(
-    Job* job, Packed key, uint64_t hash, const uint8_t* text, int64_t length, uint32_t* out
-) except -1 nogil:
-    """A chunk of at most PACKED_MAX bytes that no narrow slot holds: it has many ids, or is new."""
-    cdef int64_t n = long_get(job.cache, hash, text, length, out)
-    if n == 0:
-        n = _merge(job, text, length, out)
-        if n <= NARROW_IDS:
-            narrow_put(job.cache, key, hash, out, n)
-        else:
-            long_put(job.cache, hash, text, length, out, n)
-    return n
 
 
 cdef int64_t _encode_long(
