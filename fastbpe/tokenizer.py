@@ -33,7 +33,7 @@ from fastbpe.text import to_bytes
 from fastbpe.threads import ordered_map, thread_count
 
 #: Bound of the caches of all threads that use one tokenizer at the same time.
-CACHE_BYTES = 96 << 20
+CACHE_BYTES = 128 << 20
 
 Text = str | bytes
 Names = Iterable[str] | str

@@ -141,7 +141,7 @@ cdef void _narrow_grow(ChunkCache* cache) noexcept nogil:
         cache.narrow = old
         return
     for i in range(<int64_t>1 << old.bits):
-        for way in range(1, -1, -1):  # the last first, so that the front is the front again
+        for way in range(2):
             slot = &sets[i].slots[way]
             if slot.ids[0]:
                 _narrow_enter(narrow_set(cache, packed_hash(slot.key)), slot)
@@ -157,7 +157,7 @@ cdef void _long_grow(ChunkCache* cache) noexcept nogil:
         cache.long_ = old
         return
     for i in range(<int64_t>1 << old.bits):
-        for way in range(1, -1, -1):
+        for way in range(2):
             slot = &sets[i].slots[way]
             if slot.n_bytes:
                 _long_enter(long_set(cache, slot.hash), slot)
@@ -166,14 +166,17 @@ cdef void _long_grow(ChunkCache* cache) noexcept nogil:
 
 cdef inline void _narrow_enter(NarrowSet* set, const NarrowSlot* slot) noexcept nogil:
     # A chunk may be there with ids that the ring has lost; its old slot must not outlive the new one.
-    if not packed_equal(set.slots[0].key, slot.key):
-        set.slots[1] = set.slots[0]
-    set.slots[0] = slot[0]
+    if set.slots[0].ids[0] == 0 or packed_equal(set.slots[0].key, slot.key):
+        set.slots[0] = slot[0]
+    else:
+        set.slots[1] = slot[0]
 
 
 cdef inline void _long_enter(LongSet* set, const LongSlot* slot) noexcept nogil:
-    set.slots[1] = set.slots[0]
-    set.slots[0] = slot[0]
+    if set.slots[0].n_bytes == 0:
+        set.slots[0] = slot[0]
+    else:
+        set.slots[1] = slot[0]
 
 
 cdef void narrow_put(ChunkCache* cache, uint64_t hash, Packed key, const uint32_t* ids, int64_t n) noexcept nogil:

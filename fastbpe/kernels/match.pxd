@@ -42,6 +42,8 @@ cdef struct TrieSlot:
 cdef struct MatchTable:
     TokenRow* rows
     uint32_t* ids           # of each row
+    uint32_t first_shifted  # rows from here on have the id row + shift (mod 2**32)
+    uint32_t shift
     TrieSlot* slots         # a double-array trie: the child of a node by byte c is slots[base + c], if its byte is c
     uint32_t root           # base of the root
     PairMap pairs           # left << 32 | right -> row

@@ -102,6 +102,13 @@ def matcher_of(const uint32_t[::1] byte_ids not None, const int64_t[:, ::1] merg
         return None  # a half that is made later, or tokens beyond all measure
     cdef const uint8_t[::1] text = data
     cdef const int64_t[::1] start = starts
+    # Most vocabularies number what is merged in a row; then few ids need a look.
+    table.first_shifted = 256
+    table.shift = table.ids[256] - 256 if n else 0
+    for i in range(256, table.n_rows):
+        if table.ids[i] != <uint32_t>i + table.shift:
+            table.first_shifted = ROW_NONE
+            break
     with nogil:
         _fill_rows(table, &half[0, 0] if n else NULL, &start[0])
         proper = table.pairs.n == n and _all_proper(table) and _build_trie(table, &text[0], &start[0])
@@ -202,6 +209,10 @@ cdef inline uint32_t _longest(
             return row
 
 
+cdef inline uint32_t _id(const MatchTable* table, uint32_t row) noexcept nogil:
+    return row + table.shift if row >= table.first_shifted else table.ids[row]
+
+
 cdef int64_t match_chunk(
     const MatchTable* table, MatchScratch* scratch, const uint8_t* text, int64_t n, uint32_t* out
 ) except -1 nogil:
@@ -211,7 +222,7 @@ cdef int64_t match_chunk(
     cdef uint64_t few[4]
     cdef uint64_t* dead = few
     if length == n:
-        out[0] = table.ids[row]  # a token by itself is what it merges to
+        out[0] = _id(table, row)  # a token by itself is what it merges to
         return 1
     if n < 256:
         memset(few, 0, sizeof(few))
@@ -239,7 +250,7 @@ cdef int64_t match_chunk(
             row = table.rows[row].shorter
         length = table.rows[row].length
     for i in range(count):
-        out[i] = table.ids[out[i]]
+        out[i] = _id(table, out[i])
     if n >= 256:
         _tidy(scratch)
     return count
