@@ -144,7 +144,7 @@ cdef void _narrow_grow(ChunkCache* cache) noexcept nogil:
         for way in range(2):
             slot = &sets[i].slots[way]
             if slot.ids[0]:
-                _narrow_enter(narrow_set(cache, packed_hash(slot.key)), slot)
+                _narrow_enter(cache, packed_hash(slot.key), slot)
     free(old.memory)
 
 
@@ -160,20 +160,22 @@ cdef void _long_grow(ChunkCache* cache) noexcept nogil:
         for way in range(2):
             slot = &sets[i].slots[way]
             if slot.n_bytes:
-                _long_enter(long_set(cache, slot.hash), slot)
+                _long_enter(cache, slot)
     free(old.memory)
 
 
-cdef inline void _narrow_enter(NarrowSet* set, const NarrowSlot* slot) noexcept nogil:
-    # A chunk may be there with ids that the ring has lost; its old slot must not outlive the new one.
+cdef void _narrow_enter(const ChunkCache* cache, uint64_t hash, const NarrowSlot* slot) noexcept nogil:
+    """Behind the chunk that is in front, unless it is this one with ids that the ring has lost, or none."""
+    cdef NarrowSet* set = narrow_set(cache, hash)
     if set.slots[0].ids[0] == 0 or packed_equal(set.slots[0].key, slot.key):
         set.slots[0] = slot[0]
     else:
         set.slots[1] = slot[0]
 
 
-cdef inline void _long_enter(LongSet* set, const LongSlot* slot) noexcept nogil:
-    if set.slots[0].n_bytes == 0:
+cdef void _long_enter(const ChunkCache* cache, const LongSlot* slot) noexcept nogil:
+    cdef LongSet* set = long_set(cache, slot.hash)
+    if set.slots[0].n_bytes == 0 or not ring_has(cache, set.slots[0].at):
         set.slots[0] = slot[0]
     else:
         set.slots[1] = slot[0]
@@ -197,7 +199,7 @@ cdef void narrow_put(ChunkCache* cache, uint64_t hash, Packed key, const uint32_
         slot.ids[2] = <uint32_t>(at >> 32)
     if _growing(&cache.narrow):
         _narrow_grow(cache)
-    _narrow_enter(narrow_set(cache, hash), &slot)
+    _narrow_enter(cache, hash, &slot)
 
 
 cdef int64_t ring_ids(const ChunkCache* cache, uint32_t* out) noexcept nogil:
@@ -254,7 +256,7 @@ cdef void long_put(
     if _growing(&cache.long_):
         _long_grow(cache)
     slot = LongSlot(hash, at, n, n_ids)
-    _long_enter(long_set(cache, hash), &slot)
+    _long_enter(cache, &slot)
 
 
 cdef int64_t _ring_room(ChunkCache* cache, int64_t need) noexcept nogil:
