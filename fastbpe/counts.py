@@ -24,6 +24,7 @@ import numpy.typing as npt
 from fastbpe.atomic import atomic_write
 from fastbpe.errors import FormatError, ParameterError
 from fastbpe.kernels.partitions import sum_rows
+from fastbpe.normalizing import check_normalizer
 from fastbpe.pattern.named import resolve
 from fastbpe.weight import LARGEST, Weight, as_weight
 
@@ -96,6 +97,10 @@ class ChunkCounts:
     """The common denominator of the weights, by which all counts are multiplied."""
     sources: tuple[dict[str, Any], ...] = ()
     """What was counted, as plain values: name, files, documents, bytes, and the weights and the sample if any."""
+    normalizer: str | None = None
+    """NFC or NFKC when the text was normalized before it was split."""
+    unicode_version: str | None = None
+    """Of the tables that normalized it."""
 
     def __post_init__(self) -> None:
         data: npt.NDArray[np.uint8] = _frozen("data", self.data, np.uint8)
@@ -112,6 +117,7 @@ class ChunkCounts:
             raise ParameterError(f"the denominator must be 1 .. {LARGEST - 1:,}, not {self.denominator}")
         if sum(_exact_dot(*block) for block in _blocks(counts, starts)) > _LIMIT:
             raise ParameterError("these chunks stand for 2**63 bytes or more, which no count could hold")
+        check_normalizer(self.normalizer)
         object.__setattr__(self, "data", data)
         object.__setattr__(self, "starts", starts)
         object.__setattr__(self, "counts", counts)
@@ -124,8 +130,12 @@ class ChunkCounts:
         pattern: Pattern = "none",
         special_tokens: Sequence[str] = (),
         unmatched: str = "refuse",
+        normalizer: str | None = None,
     ) -> ChunkCounts:
-        """Counts from {chunk: count}, rows in the mapping's order; ``pattern`` is a name or a pattern's text."""
+        """Counts from {chunk: count}, rows in the mapping's order; ``pattern`` is a name or a pattern's text.
+
+        ``normalizer`` says what was done to the text that the chunks are of; they are taken as they are.
+        """
         for chunk, count in counts.items():
             if not isinstance(chunk, bytes) or not chunk:
                 raise ParameterError(f"a chunk is a bytes object of at least one byte, not {chunk!r}")
@@ -135,13 +145,14 @@ class ChunkCounts:
         np.cumsum([len(chunk) for chunk in counts], out=starts[1:])
         data = np.frombuffer(b"".join(counts), np.uint8)
         text = resolve(pattern)[1]
-        return cls(data, starts, np.array(list(counts.values()), np.int64), text, tuple(special_tokens), unmatched)
+        rows = data, starts, np.array(list(counts.values()), np.int64)
+        return cls(*rows, text, tuple(special_tokens), unmatched, normalizer=normalizer)
 
     def __len__(self) -> int:
         return len(self.counts)
 
     def __eq__(self, other: object) -> bool:
-        """Same rows, denominator, pattern, unmatched text and special tokens; what was read is not compared."""
+        """Same rows, denominator and rules of cutting out, normalizing and splitting; what was read is not compared."""
         if not isinstance(other, ChunkCounts):
             return NotImplemented
         return (
@@ -170,6 +181,8 @@ class ChunkCounts:
     def facts(self) -> dict[str, Any]:
         """What a training writes down of its corpus: figures and parameters. `chunks` is times the denominator."""
         told: dict[str, Any] = {} if self.denominator == 1 else {"denominator": self.denominator}
+        if self.unicode_version is not None:
+            told["unicode_version"] = self.unicode_version
         for what in ("weights", "times", "sample"):
             values = [source[what] for source in self.sources if what in source]
             if values:
@@ -214,12 +227,14 @@ class ChunkCounts:
     def __add__(self, other: ChunkCounts) -> ChunkCounts:
         """These rows with the other's counts added, then the other's new rows; exact for any two denominators.
 
-        ParameterError when the patterns or special tokens differ, or a sum leaves 64 bits.
+        ParameterError when the patterns, special tokens or normalizers differ, or a sum leaves 64 bits.
         """
         if not isinstance(other, ChunkCounts):
             return NotImplemented
         for name in ("pattern", "unmatched"):
             self._check_same(name, getattr(self, name), getattr(other, name))
+        self._check_same("normalizers", self.normalizer, other.normalizer)
+        self._check_same("Unicode versions", self.unicode_version, other.unicode_version)
         self._check_same("special tokens", sorted(self.special_tokens), sorted(other.special_tokens))
         denominator = lcm(self.denominator, other.denominator)
         if denominator >= LARGEST:
@@ -255,6 +270,8 @@ class ChunkCounts:
             "corpus": asdict(self.corpus),
             "denominator": self.denominator,
             "sources": list(self.sources),
+            "normalizer": self.normalizer,
+            "unicode_version": self.unicode_version,
         }
         text = np.frombuffer(json.dumps(header, ensure_ascii=True).encode(), np.uint8)
         arrays: dict[str, npt.NDArray[Any]] = {
@@ -287,6 +304,8 @@ class ChunkCounts:
                 CorpusTotals(**header["corpus"]),
                 header.get("denominator", 1),
                 tuple(header.get("sources", ())),
+                header.get("normalizer"),
+                header.get("unicode_version"),
             )
         except FormatError:
             raise
@@ -304,8 +323,8 @@ class ChunkCounts:
             raise ParameterError("with these weights the chunks stand for 2**63 bytes or more: take smaller weights")
         return self.counts * factor
 
-    def _rules(self) -> tuple[Pattern, str, tuple[str, ...]]:
-        return self.pattern, self.unmatched, self.special_tokens
+    def _rules(self) -> tuple[Pattern, str, tuple[str, ...], str | None]:
+        return self.pattern, self.unmatched, self.special_tokens, self.normalizer
 
     @staticmethod
     def _check_same(what: str, ours: object, theirs: object) -> None:
@@ -324,6 +343,8 @@ def _check_header(path: str | os.PathLike[str], header: object) -> None:
     texts = [*(pattern if isinstance(pattern, list) else [pattern or ""]), *tokens]
     if not all(isinstance(text, str) for text in texts):
         raise FormatError(f"{os.fspath(path)}: the pattern or a special token is not a text")
+    if not isinstance(header.get("unicode_version"), str | None):
+        raise FormatError(f"{os.fspath(path)}: the Unicode version is not a text")
     sources = header.get("sources", [])
     if type(header.get("denominator", 1)) is not int or not isinstance(sources, list):
         raise FormatError(f"{os.fspath(path)}: the denominator is not a whole number, or the sources are not a list")

@@ -18,11 +18,11 @@ from fastbpe.errors import DataError, ParameterError
 from fastbpe.kernels.mergetable import MergeList
 from fastbpe.kernels.ranktable import last_pairs, rank_pairs
 from fastbpe.kernels.tokens import first_wrong_merge, tokens_of_merges
+from fastbpe.normalizing import NORMALIZERS
 
 ROLES = ("bos", "eos", "pad")
 PLACEMENTS = ("last", "first")
 PRIORITIES = ("merge list", "rank table")
-NORMALIZERS = (None, "NFC", "NFKC")
 ID_LIMIT = 2**32 - 1  # the largest uint32 marks "no id" in kernels
 
 

@@ -5,12 +5,26 @@ costs one look. Bytes that are not UTF-8 stay as they are.
 """
 
 import unicodedata
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fastbpe.errors import ParameterError
+
 UNICODE_VERSION = unicodedata.unidata_version
 """Of the tables that normalize, which depends on the Python that runs."""
+
+GROWTH = 16
+"""No text becomes this many times as long: by Unicode's own figures at most 11 times, in UTF-8."""
+
+NORMALIZERS = (None, "NFC", "NFKC")
+
+
+def check_normalizer(normalizer: str | None) -> None:
+    """Raises ParameterError for what is no normalizer."""
+    if normalizer not in NORMALIZERS:
+        raise ParameterError(f"normalizer={normalizer!r}: choose NFC, NFKC or None")
 
 
 def normalized(text: bytes, form: str) -> bytes:
@@ -24,17 +38,30 @@ def normalized(text: bytes, form: str) -> bytes:
 
 
 def normalize_spans(data: bytes, spans: NDArray[np.int64], form: str | None) -> tuple[bytes, NDArray[np.int64]]:
-    """data and its spans (see kernels/special.pyx) with each span of text normalized; each must be a whole stretch."""
-    if form is None or data.isascii():
+    """data and its spans (see kernels/special.pyx) with each span of text normalized.
+
+    Each must be a whole stretch, or end where normalization joins nothing; what a pattern sees behind such an end is
+    normalized too.
+    """
+    if form is None or normalized(data, form) is data:  # then each part of it is normal, too
         return data, spans
-    parts, rows, at, changed = [], [], 0, False
-    for start, stop, _, id in spans.tolist():
-        text = data[start:stop]
-        part = text if id >= 0 else normalized(text, form)
-        changed |= part is not text
-        parts.append(part)
-        rows.append((at, at + len(part), at + len(part), id))
-        at += len(part)
-    if not changed:
-        return data, spans
+    parts, rows, at = [], [], 0
+    for start, stop, text_end, id in spans.tolist():
+        part = data[start:stop] if id >= 0 else normalized(data[start:stop], form)
+        behind = normalized(data[stop:text_end], form) if id < 0 else b""
+        parts += [part, behind]
+        rows.append((at, at + len(part), at + len(part) + len(behind), id))
+        at += len(part) + len(behind)
     return b"".join(parts), np.array(rows, np.int64).reshape(-1, 4)
+
+
+@lru_cache(maxsize=1 << 16)
+def begins_anew(character: str) -> bool:
+    """Whether normalization joins nothing to this character that stands before it; any text may be cut there.
+
+    It does so only to marks and to the vowels and final consonants of Hangul.
+    """
+    first = unicodedata.normalize("NFKD", character)[0]
+    if unicodedata.combining(first) or unicodedata.category(first)[0] == "M":
+        return False
+    return not ("\u1160" <= first <= "\u11ff" or "\ud7b0" <= first <= "\ud7ff")

@@ -34,6 +34,10 @@ Unmatched = Annotated[
     Literal["refuse", "isolate"],
     Parameter(help="Text the pattern leaves out: refuse such a pattern, or keep each stretch as a chunk."),
 ]
+Normalizer = Annotated[
+    Literal["NFC", "NFKC"] | None,
+    Parameter(help="Normalize the text between special tokens before it is split.", show_default=False),
+]
 Special = Annotated[
     tuple[str, ...],
     Parameter(

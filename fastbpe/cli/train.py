@@ -43,6 +43,7 @@ def train(
     tie_break: Annotated[
         Literal["lowest", "huggingface", "first"], Parameter(help="Which of equally frequent pairs comes first.")
     ] = "lowest",
+    normalizer: options.Normalizer = None,
     reading: options.Reading = options.READING,
     errors: options.Errors = "keep",
     weight: options.Weight = (),
@@ -106,6 +107,7 @@ def train(
                 min_frequency=min_frequency,
                 max_token_length=max_token_length,
                 tie_break=tie_break,
+                normalizer=normalizer,
                 min_chunk_count=min_chunk_count,
                 memory=memory,
                 errors=errors,

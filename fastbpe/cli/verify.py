@@ -42,6 +42,8 @@ def verify(
         print(json_module.dumps({"shards_directory": str(shards), **asdict(verified)}))
         return
     against = "" if verified.bytes is None else f"; all {verified.bytes:,} bytes of text came back"
+    if verified.normalizer is not None:
+        against += f", compared in {verified.normalizer}"
     print(
         f"{shards}: {verified.shards:,} shards, {verified.tokens:,} tokens, {verified.documents:,} documents "
         f"are as they were written{against}"

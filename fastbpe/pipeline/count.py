@@ -10,6 +10,7 @@ from fastbpe.corpus.weights import Weights, WeightsLike
 from fastbpe.counts import ChunkCounts, CorpusTotals
 from fastbpe.errors import ParameterError
 from fastbpe.kernels.special import SpecialTrie
+from fastbpe.normalizing import GROWTH, UNICODE_VERSION, check_normalizer
 from fastbpe.pattern.splitter import Splitter
 from fastbpe.pipeline.bounded import BoundedCounter, table_bytes
 from fastbpe.pipeline.entries import source_entry
@@ -25,6 +26,7 @@ def count_chunks(
     source: Source | Corpus,
     pattern: str | Sequence[str] | None = "cl100k",
     special_tokens: Sequence[str] = (),
+    normalizer: str | None = None,
     unmatched: str = "refuse",
     errors: str = "keep",
     weights: WeightsLike = None,
@@ -38,21 +40,23 @@ def count_chunks(
 
     source: an iterable of str or bytes (each a document), fastbpe.files(...), or a pathlib.Path. An empty one gives
     empty counts. pattern: a name, the text of a pattern, or several in a row. special_tokens: cut out before the text
-    is split. errors: what to do with bytes that are not UTF-8: keep them (each is one unit), "strict" raises DataError,
-    "replace" puts U+FFFD in their place; the result's `corpus` says how many there were and where the first. weights:
-    {glob: weight} or pairs of them; the first glob that matches a file's name says how often its chunks count (2.5, or
-    "1/3"), a file that none matches counts once. A glob means what it means in files(), from any directory on. Counts
-    stay exact: they are times the result's `denominator`. max_bytes: counts a sample of whole documents that are
-    never more than that ("5GB"); sample_seed (0) chooses which, see fastbpe/pipeline/sample.py. memory:
-    bounds the process while it counts, in bytes or as a text like "4GB" (None: three quarters of what there is); what
-    does not fit goes to temporary files, from which the result is mapped then. threads: None takes the CPUs of this
-    process. The rows are the same with any memory and any number of threads.
+    is split. normalizer: "NFC" or "NFKC" normalizes the text between them before it is split. errors: what to do with
+    bytes that are not UTF-8: keep them (each is one unit), "strict" raises DataError, "replace" puts U+FFFD in their
+    place; the result's `corpus` says how many there were and where the first. weights: {glob: weight} or pairs of them;
+    the first glob that matches a file's name says how often its chunks count (2.5, or "1/3"), a file that none matches
+    counts once. A glob means what it means in files(), from any directory on. Counts stay exact: they are times the
+    result's `denominator`. max_bytes: counts a sample of whole documents that are never more than that ("5GB");
+    sample_seed (0) chooses which, see fastbpe/pipeline/sample.py. memory: bounds the process while it counts, in bytes
+    or as a text like "4GB" (None: three quarters of what there is); what does not fit goes to temporary files, from
+    which the result is mapped then. threads: None takes the CPUs of this process. The rows are the same with any memory
+    and any number of threads.
 
     Raises ParameterError for what cannot be asked for, PatternError, DataError with the file and offset, MemoryError.
     """
     threads = thread_count(threads)
     check_errors(errors)
     splitter = Splitter(pattern, unmatched)
+    check_normalizer(normalizer)
     weigh = Weights(weights)
     trie = _trie(special_tokens)
     corpus = source if isinstance(source, Corpus) else Corpus(source)
@@ -74,11 +78,14 @@ def count_chunks(
 
         def count(unit: Unit) -> tuple[int, int, InvalidBytes]:
             invalid = InvalidBytes() if errors == "replace" else invalid_in(unit, errors)
-            ends = splitter.span_ends(unit.data, unit.spans)
-            counter.add(unit.data, unit.spans, unit.position, splitter.table, ends, weigh.multiplier(unit.source))
+            data, spans = unit.normalized(normalizer)
+            ends = splitter.span_ends(data, spans)
+            # A unit's text may grow: positions, which only give the order, leave room for it.
+            position = unit.position * (1 if normalizer is None else GROWTH)
+            counter.add(data, spans, position, splitter.table, ends, weigh.multiplier(unit.source))
             return unit.stop, len(unit.ends), invalid
 
-        for size, ended, invalid in ordered_map(count, units(blocks, splitter, trie), threads):
+        for size, ended, invalid in ordered_map(count, units(blocks, splitter, trie, normalizer=normalizer), threads):
             documents += ended
             n_bytes += size
             found.add(invalid)
@@ -92,7 +99,17 @@ def count_chunks(
         )
     weigh.check()
     sources = tuple(_entry(report, weigh, sample) for report in corpus.reports)
-    counts = ChunkCounts(*rows, splitter.pattern, tuple(special_tokens), unmatched, totals, weigh.denominator, sources)
+    counts = ChunkCounts(
+        *rows,
+        splitter.pattern,
+        tuple(special_tokens),
+        unmatched,
+        totals,
+        weigh.denominator,
+        sources,
+        normalizer,
+        None if normalizer is None else UNICODE_VERSION,
+    )
     facts = {"documents": documents, "chunks": counts.total, "distinct_chunks": len(counts)}
     invalid_bytes = {"invalid_bytes": found.count, "first_invalid": totals.first_invalid} if found.count else {}
     shown.finish(**facts, **invalid_bytes)

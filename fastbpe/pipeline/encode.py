@@ -19,6 +19,7 @@ import numpy as np
 from fastbpe.corpus.blocks import BLOCK_BYTES, Address
 from fastbpe.corpus.sources import Corpus, Source
 from fastbpe.errors import ParameterError
+from fastbpe.normalizing import UNICODE_VERSION
 from fastbpe.pipeline.documents import documents_of
 from fastbpe.pipeline.entries import address_entry, origins_of, reader_entry, source_entries
 from fastbpe.pipeline.invalid import InvalidBytes, check_errors, invalid_in
@@ -87,6 +88,7 @@ def encode_dataset(
         "reader": reader_entry(corpus.options, check_errors(errors)),
         **layout,
         "shuffle": shuffle,
+        "unicode_version": None if tokenizer.model.normalizer is None else UNICODE_VERSION,
     }
     run = {**fixed, "block_bytes": BLOCK_BYTES, "sources": survey and survey.digest}
     journal = begin(out, run, resume)
@@ -250,6 +252,7 @@ def _write(
     progress: Progress,
 ) -> Manifest:
     errors = fixed["reader"]["errors"]
+    normalizer = tokenizer.model.normalizer
     form = form_named(fixed["form"])
     replaced_bytes = InvalidBytes()  # what is replaced is found again by reading again
     bos, eos = policy.around()
@@ -258,7 +261,7 @@ def _write(
         _Lane(
             split,
             journal,
-            UnitPacker(tokenizer.splitter, policy.allowed, bos, eos, policy.every or policy.allowed),
+            UnitPacker(tokenizer.splitter, policy.allowed, bos, eos, policy.every or policy.allowed, normalizer),
             check_content,
         )
         for split in splits
@@ -287,7 +290,7 @@ def _write(
         def encode(work: Work) -> Encoded:
             unit = work.unit
             here = Found(policy.left_as_text(unit), InvalidBytes() if errors == "replace" else invalid_in(unit, errors))
-            ids, offsets = tokenizer.encode_spans(unit.data, unit.spans)
+            ids, offsets = tokenizer.encode_spans(*unit.normalized(normalizer))
             return Encoded(pack(ids), offsets[unit.document_spans], here, work)
 
         with closing(ordered_map(encode, feed(), threads)) as results:

@@ -43,9 +43,9 @@ def extend(
 ) -> Tokenizer:
     """A tokenizer with the old one's ids, and more merges up to vocab_size ids in all; new ids follow the largest.
 
-    The text is split by the tokenizer's pattern, its special tokens are cut out, and what is left is merged as it
-    would encode it; then learning goes on as in `train`, which see for the parameters. ChunkCounts must have been made
-    with the same pattern and special tokens. The record keeps the old one under "extended".
+    The text is cut, normalized, split and merged as the tokenizer would encode it, all its special tokens taken out;
+    then learning goes on as in `train`, which see for the parameters. ChunkCounts must have been made
+    with the same pattern, special tokens and normalizer. The record keeps the old one under "extended".
     Raises ParameterError when vocab_size is below what the tokenizer has.
     """
     model = tokenizer.model
@@ -67,6 +67,7 @@ def extend(
                 source,
                 pattern=model.pattern,
                 special_tokens=list(model.special_tokens),
+                normalizer=model.normalizer,
                 unmatched=model.unmatched,
                 errors=errors,
                 weights=weights,
@@ -138,6 +139,7 @@ def _scaled(counts: npt.NDArray[np.int64], factor: int) -> npt.NDArray[np.int64]
 def _check_rules(model: Model, counts: ChunkCounts) -> None:
     for what, ours, theirs in (
         ("pattern", model.pattern, counts.pattern),
+        ("normalizer", model.normalizer, counts.normalizer),
         ("unmatched", model.unmatched, counts.unmatched),
         ("special tokens", sorted(model.special_tokens), sorted(counts.special_tokens)),
     ):

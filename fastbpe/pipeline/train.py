@@ -14,6 +14,7 @@ from fastbpe.counts import ChunkCounts
 from fastbpe.errors import DataError, MemoryBoundError, ParameterError
 from fastbpe.merging import Merges, OnMerges, check_parameters, learn_merges, merging_bytes
 from fastbpe.model import PLACEMENTS, ROLES, list_names
+from fastbpe.normalizing import check_normalizer
 from fastbpe.pattern.named import resolve
 from fastbpe.pipeline.count import count_chunks
 from fastbpe.pipeline.invalid import check_errors
@@ -42,6 +43,7 @@ def train(
     min_frequency: int = 2,
     max_token_length: int | None = None,
     tie_break: str = "lowest",
+    normalizer: str | None = None,
     unmatched: str = Default("refuse"),
     errors: str = "keep",
     weights: WeightsLike = None,
@@ -56,8 +58,9 @@ def train(
     """Trains a tokenizer of at most vocab_size ids: 256 bytes, merges and special tokens.
 
     source: an iterable of str or bytes, each a document; `fastbpe.files(..)`; a Path; or ChunkCounts, which bring
-    their pattern, special tokens and treatment of unmatched text.
+    their pattern, special tokens, normalizer and treatment of unmatched text.
     pattern: a named pattern, a regular expression, or None (each document is one chunk).
+    normalizer: "NFC" or "NFKC" normalizes the text between special tokens, here and in the tokenizer's encoding.
     special_tokens: cut out of the text before it is split; their ids come after the merges ("last") or before the
     bytes ("first") in the order given. bos_token, eos_token, pad_token name which of them have that role.
     Training stops at vocab_size, when no pair occurs min_frequency times, or when every merge left would be longer
@@ -78,8 +81,9 @@ def train(
     thread_count(threads)
     if isinstance(source, ChunkCounts):
         refuse_for_counts(errors, weights, max_bytes, sample_seed)
-        names = _settled(source, pattern, names, unmatched)
+        names = _settled(source, pattern, names, normalizer, unmatched)
     roles = {"bos": bos_token, "eos": eos_token, "pad": pad_token}
+    check_normalizer(normalizer)
     _check(vocab_size, names, roles, special_placement, min_chunk_count)
     n_merges = vocab_size - 256 - len(names)
     check_parameters(n_merges, min_frequency, max_token_length, tie_break)
@@ -94,6 +98,7 @@ def train(
                 source,
                 pattern=pattern,
                 special_tokens=names,
+                normalizer=normalizer,
                 unmatched=unmatched,
                 errors=errors,
                 weights=weights,
@@ -133,6 +138,7 @@ def train(
         bos_token=bos_token,
         eos_token=eos_token,
         pad_token=pad_token,
+        normalizer=counts.normalizer,
         unmatched=counts.unmatched,
         record=record_of(parameters, corpus, merges),
     )
@@ -214,10 +220,14 @@ def _check(
             raise ParameterError(f"{role}_token={name!r} is not among the special tokens: {names}")
 
 
-def _settled(counts: ChunkCounts, pattern: str | None, names: list[str], unmatched: str) -> list[str]:
+def _settled(
+    counts: ChunkCounts, pattern: str | None, names: list[str], normalizer: str | None, unmatched: str
+) -> list[str]:
     """The special tokens of a training from counts, which were made with one pattern and cannot take another."""
     if not isinstance(pattern, Default) and resolve(pattern)[1] != counts.pattern:
         raise ParameterError(f"pattern={pattern!r}, but these counts were made with {counts.pattern!r}: leave it out")
+    if normalizer is not None and normalizer != counts.normalizer:
+        raise ParameterError(f"normalizer={normalizer!r}, but these counts were made with {counts.normalizer!r}")
     if not isinstance(unmatched, Default) and unmatched != counts.unmatched:
         raise ParameterError(f"unmatched={unmatched!r}, but these counts were made with {counts.unmatched!r}")
     if names and sorted(names) != sorted(counts.special_tokens):

@@ -9,27 +9,19 @@ What is counted or encoded does not depend on where the cuts fall.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from fastbpe.corpus.blocks import Address, Block
-from fastbpe.kernels.special import SpecialTrie, make_spans, occurrences
+from fastbpe.kernels.special import SpecialTrie, make_spans
+from fastbpe.normalizing import normalize_spans
+from fastbpe.pipeline.cuts import Cuts, Cutter
 
 HEAD_BYTES = 4096
-"""How far to look for a safe place at first; four times as far each time that there is none."""
+"""How many bytes of a block are moved to a tail at first; four times as many each time that they hold no safe place."""
 
 Int64s = npt.NDArray[np.int64]
-Text = npt.NDArray[np.uint8] | bytearray
-
-
-class Cutter(Protocol):
-    """What of a Splitter is needed here."""
-
-    @property
-    def cut_window(self) -> int: ...
-    def last_cut(self, data: Text, start: int, stop: int, /) -> int: ...
 
 
 @dataclass(slots=True)
@@ -55,6 +47,13 @@ class Unit:
         """Name of the source that the text begins in."""
         return self.origin[0].places[0].source
 
+    def normalized(self, form: str | None) -> tuple[npt.NDArray[np.uint8], Int64s]:
+        """The data with the text between special tokens in NFC or NFKC, and its spans."""
+        if form is None or int(self.data.max(initial=0)) < 128:
+            return self.data, self.spans
+        data, spans = normalize_spans(self.data.tobytes(), self.spans, form)
+        return np.frombuffer(data, np.uint8), spans
+
     def address(self, offset: int) -> Address:
         """Where data[offset] comes from."""
         position = self.position + offset
@@ -69,12 +68,14 @@ def units(
     bos: int = -1,
     eos: int = -1,
     uncut: SpecialTrie | None = None,
+    normalizer: str | None = None,
 ) -> Iterator[Unit]:
     """Units of the blocks, in order. `bos` and `eos` are ids to put around each document, -1 for none.
 
-    No unit ends inside a token of `uncut`, or of `trie` without it; those of `trie` are cut out of the text.
+    No unit ends inside a token of `uncut`, or of `trie` without it; those of `trie` are cut out of the text. With a
+    normalizer, NFC or NFKC, none ends where normalization joins characters.
     """
-    packer = UnitPacker(splitter, trie, bos, eos, uncut or trie)
+    packer = UnitPacker(splitter, trie, bos, eos, uncut or trie, normalizer)
     for block in blocks:
         yield from packer.take(block)
     yield from packer.rest()
@@ -84,9 +85,16 @@ class UnitPacker:
     """Between two blocks: `tail`, the bytes of an open document that no unit has; whether a unit has its beginning."""
 
     def __init__(
-        self, splitter: Cutter, trie: SpecialTrie | None, bos: int, eos: int, uncut: SpecialTrie | None
+        self,
+        splitter: Cutter,
+        trie: SpecialTrie | None,
+        bos: int,
+        eos: int,
+        uncut: SpecialTrie | None,
+        normalizer: str | None = None,
     ) -> None:
-        self.splitter, self.trie, self.bos, self.eos, self.uncut = splitter, trie, bos, eos, uncut
+        self.trie, self.bos, self.eos = trie, bos, eos
+        self.cuts = Cuts(splitter, uncut, normalizer)
         self.tail = bytearray()
         self.tail_position = 0
         self.begun = False
@@ -106,7 +114,7 @@ class UnitPacker:
         last = int(ends[-1]) if len(ends) else 0
         stop = last
         if len(data) > last:
-            cut = self._last_cut(data, last, len(data), last)
+            cut = self.cuts.last(data, last, len(data), last)
             stop = cut if cut > 0 else last
         if stop or len(ends):
             yield self._unit(data, stop, block.position + start, ends, (places,))
@@ -132,8 +140,8 @@ class UnitPacker:
             if look == end:
                 return self._tail_unit(len(self.tail), [len(self.tail)]), look
             # What lies further back was searched with the block before.
-            lowest = max(0, before + moved - 2 * self.splitter.cut_window - self._longest())
-            cut = self._last_cut(self.tail, lowest, len(self.tail), 0)
+            lowest = max(0, before + moved - self.cuts.reach)
+            cut = self.cuts.last(self.tail, lowest, len(self.tail), 0)
             if cut >= before:
                 return self._tail_unit(cut, []), cut - before
             moved = look
@@ -183,21 +191,3 @@ class UnitPacker:
         self, data: npt.NDArray[np.uint8], starts: Int64s, stops: Int64s, bos: int, eos: int
     ) -> tuple[Int64s, Int64s]:
         return make_spans(data, np.ascontiguousarray(starts), np.ascontiguousarray(stops), self.trie, bos, eos)
-
-    def _longest(self) -> int:
-        return self.uncut.longest if self.uncut else 0
-
-    def _last_cut(self, data: Text, lowest: int, highest: int, document: int) -> int:
-        """The last safe place in data[lowest:highest], or -1; `document` is where the open document starts in data."""
-        window = self.splitter.cut_window
-        reach = HEAD_BYTES
-        while True:
-            start, stop = max(lowest, highest - reach), highest
-            while (cut := self.splitter.last_cut(data, start, stop)) >= 0:
-                around = max(document, cut - window), min(len(data), cut + max(window, 1))
-                if self.uncut is None or not occurrences(self.uncut, data, *around):
-                    return cut
-                stop = cut
-            if start == lowest:
-                return -1
-            reach *= 4

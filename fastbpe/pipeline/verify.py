@@ -1,19 +1,23 @@
 """Checks shards against their manifest, a tokenizer, and the sources they were made from."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from fastbpe.corpus.blocks import BLOCK_BYTES, Block
+from fastbpe.corpus.blocks import BLOCK_BYTES, Address, Block
 from fastbpe.corpus.sources import Corpus, Files, Source, files
 from fastbpe.errors import DataError, ParameterError
+from fastbpe.normalizing import UNICODE_VERSION
 from fastbpe.pipeline.decode import check_tokenizer
 from fastbpe.pipeline.documents import documents_of
 from fastbpe.pipeline.entries import reader_options
+from fastbpe.pipeline.policy import Policy
 from fastbpe.pipeline.progress import Progress, ProgressLike, as_progress
+from fastbpe.pipeline.units import Unit, units
 from fastbpe.shards.reader import TokenShards
 from fastbpe.shards.texts import read_texts
 from fastbpe.tokenizer import Tokenizer
@@ -21,12 +25,16 @@ from fastbpe.tokenizer import Tokenizer
 
 @dataclass(frozen=True)
 class Verified:
-    """What was checked: `bytes` of text is None when no source was compared."""
+    """What was checked: `bytes` of text is None when no source was compared.
+
+    normalizer: the form, NFC or NFKC, in which the text was compared.
+    """
 
     shards: int
     tokens: int
     documents: int
     bytes: int | None
+    normalizer: str | None = None
 
 
 def verify_dataset(
@@ -38,7 +46,7 @@ def verify_dataset(
     """Reads shards again: checksums, document ends, ids, and the tokenizer beside them.
 
     `tokenizer` must be the one that encoded; with `source` every document is compared byte by byte with what the
-    source gives now, read with the manifest's options. Raises DataError at the first thing that is not as it must be.
+    source gives now, read with the manifest's options and normalized if the tokenizer does so. Raises DataError at the first thing that is not as it must be.
     """
     shards = TokenShards(path)
     check_tokenizer(shards, shards.tokenizer if tokenizer is None else tokenizer)
@@ -46,13 +54,14 @@ def verify_dataset(
     shown.phase("verify", len(shards), "tokens")
     shards.verify(shown.advance)
     shown.finish(shards=len(shards.manifest.shards))
-    size = None
+    size = normalizer = None
     if source is not None:
         corpus = Corpus(_read_as_before(source, shards), exclude=path)
         shown.phase("compare", shards.manifest.bytes)
         size = _compare(shards, corpus, shown)
+        normalizer = shards.tokenizer.model.normalizer
         shown.finish(documents=shards.documents)
-    return Verified(len(shards.manifest.shards), len(shards), shards.documents, size)
+    return Verified(len(shards.manifest.shards), len(shards), shards.documents, size, normalizer)
 
 
 def _read_as_before(source: Source, shards: TokenShards) -> Source:
@@ -66,15 +75,23 @@ def _read_as_before(source: Source, shards: TokenShards) -> Source:
     return replace(source, options=reader_options(shards.manifest.reader), on_error="report")
 
 
+class _Part(NamedTuple):
+    """A stretch of text, where documents end in it, and what leads from an offset back to the source."""
+
+    data: np.ndarray
+    ends: np.ndarray
+    address_at: Callable[[int], Address] | None = None
+
+
 class _Stream:
     """Bytes and document ends of one side, taken in steps of any size."""
 
-    def __init__(self, parts: Iterator[tuple[np.ndarray, np.ndarray, Block | None]]) -> None:
+    def __init__(self, parts: Iterator[_Part]) -> None:
         self._parts = parts
         self._base = 0
         self.data = np.empty(0, np.uint8)
         self.ends = np.empty(0, np.int64)
-        self.block: Block | None = None
+        self._part: _Part | None = None
         self.over = False
 
     def fill(self) -> None:
@@ -84,8 +101,8 @@ class _Stream:
             if part is None:
                 self.over = True
                 return
-            self.data, ends, self.block = part
-            self.ends = np.concatenate((self.ends, ends + self._base))
+            self._part, self.data = part, part.data
+            self.ends = np.concatenate((self.ends, part.ends + self._base))
             self._base += len(self.data)
 
     def take_ends(self, limit: int) -> np.ndarray:
@@ -96,14 +113,17 @@ class _Stream:
 
     def address(self) -> str:
         """Where in the source data[0] comes from."""
-        if self.block is None or not len(self.data):
+        if self._part is None or self._part.address_at is None or not len(self.data):
             return "an empty document"
-        return str(self.block.address_at(len(self.block.data) - len(self.data)))
+        return str(self._part.address_at(len(self._part.data) - len(self.data)))
 
 
 def _compare(shards: TokenShards, corpus: Corpus, progress: Progress) -> int:
-    ours = _Stream((np.frombuffer(data, np.uint8), ends, None) for data, ends in read_texts(shards))
-    theirs = _Stream((block.data, block.ends, block) for block in _in_order(shards, corpus))
+    ours = _Stream(_Part(np.frombuffer(data, np.uint8), ends) for data, ends in read_texts(shards))
+    if shards.tokenizer.model.normalizer is None:
+        theirs = _Stream(_Part(block.data, block.ends, block.address_at) for block in _in_order(shards, corpus))
+    else:
+        theirs = _Stream(_normalized(shards, corpus))
     document = size = 0
     while True:
         ours.fill()
@@ -147,5 +167,27 @@ def _in_order(shards: TokenShards, corpus: Corpus) -> Iterator[Block]:
                 yield block
 
 
+def _normalized(shards: TokenShards, corpus: Corpus) -> Iterator[_Part]:
+    """As the shards' tokenizer normalized it: what it took for special tokens stays and bounds what is joined."""
+    manifest, tokenizer = shards.manifest, shards.tokenizer
+    form = tokenizer.model.normalizer
+    policy = Policy.of(tokenizer, manifest.eos_token, manifest.eos_place, manifest.bos_token, manifest.allowed_special)
+    for unit in units(
+        _in_order(shards, corpus), tokenizer.splitter, policy.allowed, uncut=policy.every, normalizer=form
+    ):
+        data, spans = unit.normalized(form)
+        stops = np.concatenate((np.zeros(1, np.int64), spans[:, 1]))
+        yield _Part(data[: stops[-1]], stops[unit.document_spans], _address_in(unit, spans))
+
+
+def _address_in(unit: Unit, spans: np.ndarray) -> Callable[[int], Address]:
+    """Leads from an offset in the normalized text to where the stretch that holds it begins."""
+    return lambda offset: unit.address(int(unit.spans[np.searchsorted(spans[:, 0], offset, side="right") - 1, 0]))
+
+
 def _different(shards: TokenShards, document: int, how: str) -> DataError:
-    return DataError(f"{Path(shards.path)}: document {document} {how}")
+    normalizer, version = shards.tokenizer.model.normalizer, shards.manifest.unicode_version
+    normal = "" if normalizer is None else f" (compared in {normalizer})"
+    if version not in (None, UNICODE_VERSION):
+        normal = f" (compared in {normalizer}: of Unicode {version} in the shards and {UNICODE_VERSION} here)"
+    return DataError(f"{Path(shards.path)}: document {document} {how}{normal}")

@@ -43,6 +43,7 @@ class Manifest:
     documents, as read; `invalid_bytes`: those that are not UTF-8. `reader`: how documents were told apart. `sources`:
     per source what was read and passed over. `form`: of the files, see forms.py. `val_fraction`: of the documents that
     were dealt to val, whose shards then come first. `shuffle`: the seed of the order, None for the input's.
+    `unicode_version`: of the tables that normalized the text, None where the tokenizer has no normalizer.
     """
 
     fingerprint: str
@@ -67,6 +68,7 @@ class Manifest:
     val_shards: int = 0
     val_fraction: float = 0.0
     shuffle: int | None = None
+    unicode_version: str | None = None
     tokenizer: str = TOKENIZER
     sources: list[dict[str, Any]] = field(default_factory=list)
     shards: list[ShardEntry] = field(default_factory=list)
