@@ -239,3 +239,20 @@ def test_weights_of_text_and_of_counts(fastbpe_command: Shell, tmp_path: Path) -
     told = fastbpe_command("inspect", tmp_path / "tok.json").out
     assert "denominator  2" in told
     fastbpe_command(*command, "--weight", "c.npz=2").failed(2, "'c.npz'")
+
+
+def test_the_normalizer(fastbpe_command, tmp_path):
+    text, counts, tok = tmp_path / "a.txt", tmp_path / "c.npz", tmp_path / "tok.json"
+    text.write_text("e\u0301e\u0301 e\u0301", encoding="utf-8")
+    assert fastbpe_command("count", text, "-o", counts, "--normalizer", "NFC").code == 0
+    assert fastbpe_command("train", counts, "-o", tok, "--vocab-size", "257").code == 0
+    from_counts = Tokenizer.load(tok)
+    assert from_counts.model.normalizer == "NFC"
+    assert fastbpe_command("train", text, "-o", tok, "--vocab-size", "257", "--normalizer", "NFC").code == 0
+    assert Tokenizer.load(tok) == from_counts
+    refused = fastbpe_command("train", counts, "-o", tok, "--vocab-size", "257", "--normalizer", "NFKC")
+    assert refused.code == 2 and "'NFKC'" in refused.err
+    shards = tmp_path / "shards"
+    assert fastbpe_command("encode", tok, text, "-o", shards).code == 0
+    verified = fastbpe_command("verify", shards, "--source", text)
+    assert verified.code == 0 and "came back, compared in NFC" in verified.out

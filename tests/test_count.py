@@ -8,12 +8,16 @@ import pytest
 import reference
 from hypothesis import given
 from hypothesis import strategies as st
+from test_cuts import texts as texts_of_cuts
+from test_units import blocks_of
 
 import fastbpe
 from fastbpe import ChunkCounts
 from fastbpe.corpus.sources import Corpus
 from fastbpe.errors import DataError, ParameterError, PatternError
+from fastbpe.normalizing import UNICODE_VERSION, normalized
 from fastbpe.pattern.named import NAMED
+from fastbpe.pattern.splitter import Splitter
 from fastbpe.pipeline import count as module
 from fastbpe.pipeline.bounded import BoundedCounter
 from fastbpe.pipeline.count import count_chunks
@@ -40,6 +44,39 @@ def test_counts_equal_the_reference(pattern: str, texts: list[str], threads: int
     assert counts.pattern == NAMED[pattern]
     assert counts.corpus.documents == len(texts)
     assert counts.corpus.n_bytes == sum(len(text.encode()) for text in texts)
+
+
+@given(
+    st.lists(texts_of_cuts, max_size=5),
+    st.sampled_from(["NFC", "NFKC"]),
+    st.sampled_from([(), ("<s>",)]),
+    st.sampled_from([1, 3]),
+    st.lists(st.integers(1, 30), min_size=1, max_size=3),
+)
+def test_normalized_text_is_counted(documents, form, specials, threads, sizes) -> None:
+    expected: dict[bytes, int] = {}
+    splitter = Splitter("cl100k")
+    for document in documents:
+        for part in document.split(b"<s>") if specials else [document]:
+            text = normalized(part, form)
+            ends = splitter.ends(text).tolist()
+            for start, stop in zip([0, *ends], ends, strict=False):
+                expected[text[start:stop]] = expected.get(text[start:stop], 0) + 1
+    with patch.object(Corpus, "blocks", lambda self: blocks_of(documents, sizes)):
+        counts = count_chunks(documents, "cl100k", specials, normalizer=form, threads=threads)
+    assert list(counts.items()) == list(expected.items())
+    assert (counts.normalizer, counts.unicode_version) == (form, UNICODE_VERSION)
+    assert counts.corpus.n_bytes == sum(map(len, documents))
+
+
+def test_rows_keep_their_order_when_text_grows() -> None:
+    long = "\ufdfa" * 40
+    documents = [f"{long} a{i} " for i in range(30)]
+    sizes = [7]
+    data = [document.encode() for document in documents]
+    with patch.object(Corpus, "blocks", lambda self: blocks_of(data, sizes)):
+        small = count_chunks(documents, "cl100k", normalizer="NFKC", threads=2)
+    assert list(small.items()) == list(count_chunks(documents, "cl100k", normalizer="NFKC").items())
 
 
 def test_special_tokens_are_cut_out() -> None:

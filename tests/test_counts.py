@@ -1,5 +1,6 @@
 import zipfile
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import fastbpe
 from fastbpe import counts as counts_module
 from fastbpe.counts import ChunkCounts, CorpusTotals
 from fastbpe.errors import FormatError, ParameterError
@@ -309,3 +311,20 @@ def test_rare_rows_can_be_left_out(table: dict[bytes, int], least: int) -> None:
     kept = counts.at_least(least)
     assert list(kept.items()) == [(chunk, count) for chunk, count in table.items() if count >= least]
     assert kept.pattern == counts.pattern
+
+
+def test_the_normalizer_is_kept_and_compared(tmp_path: Path) -> None:
+    counts = fastbpe.count_chunks(["e\u0301"], normalizer="NFC")
+    assert list(counts.items()) == [("\u00e9".encode(), 1)]
+    counts.save(tmp_path / "c.npz")
+    again = ChunkCounts.load(tmp_path / "c.npz")
+    assert again == counts and (again.normalizer, again.unicode_version) == ("NFC", counts.unicode_version)
+    assert counts.facts()["unicode_version"] == counts.unicode_version
+    assert (counts + again).normalizer == "NFC"
+    with pytest.raises(ParameterError, match="normalizers"):
+        counts + fastbpe.count_chunks(["a"])
+    with pytest.raises(ParameterError, match="Unicode versions"):
+        counts + replace(counts, unicode_version="1.1")
+    with pytest.raises(ParameterError, match="NFD"):
+        fastbpe.count_chunks(["a"], normalizer="NFD")
+    assert ChunkCounts.from_dict({b"a": 1}, normalizer="NFKC").normalizer == "NFKC"

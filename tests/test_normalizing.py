@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastbpe.kernels.special import SpecialTrie, make_spans
-from fastbpe.normalizing import normalize_spans, normalized
+from fastbpe.normalizing import GROWTH, begins_anew, check_normalizer, normalize_spans, normalized
 from fastbpe.tokenizer import Tokenizer
 
 forms = st.sampled_from(["NFC", "NFKC"])
@@ -66,3 +66,25 @@ def test_offsets_are_those_of_the_normalized_text():
 def test_an_unknown_form_is_refused():
     with pytest.raises(ValueError, match="NFD"):
         Tokenizer.from_merges([], normalizer="NFD")
+
+
+@given(texts, texts, forms)
+def test_nothing_is_joined_to_what_begins_anew(before, after, form):
+    if after and begins_anew(after[0]):
+        whole = (before + after).encode()
+        assert normalized(whole, form) == normalized(before.encode(), form) + normalized(after.encode(), form)
+
+
+def test_no_character_grows_beyond_the_bound():
+    for code in range(0x80, 0x30000):
+        if not 0xD800 <= code < 0xE000:
+            character = chr(code).encode()
+            assert len(normalized(character, "NFKC")) < GROWTH * len(character)
+            assert len(normalized(character, "NFC")) < GROWTH * len(character)
+
+
+def test_what_a_normalizer_may_be():
+    for known in (None, "NFC", "NFKC"):
+        check_normalizer(known)
+    with pytest.raises(ValueError, match="NFD"):
+        check_normalizer("NFD")

@@ -6,8 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastbpe
+from fastbpe.errors import ParameterError
 from fastbpe.merging import TIE_BREAKS
 from fastbpe.pattern.named import NAMED
+
+
+def test_the_tokenizers_normalizer_is_taken():
+    short = fastbpe.train(["e\u0301e\u0301 e\u0301"], 257, normalizer="NFC")
+    long = fastbpe.extend(short, ["e\u0301e\u0301e\u0301e\u0301"], 258)
+    assert long.model.normalizer == "NFC" and long.token_bytes(257) == "\u00e9\u00e9".encode()
+    with pytest.raises(ParameterError, match="normalizer None, the tokenizer has 'NFC'"):
+        fastbpe.extend(short, fastbpe.count_chunks(["a"]), 258)
+
 
 documents_of = st.lists(st.text("abc \n", min_size=1, max_size=40), min_size=1, max_size=5)
 

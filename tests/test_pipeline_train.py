@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastbpe
+from fastbpe.errors import ParameterError
 from fastbpe.merging import TIE_BREAKS
+from fastbpe.normalizing import UNICODE_VERSION
 from fastbpe.pattern.named import NAMED
 
 texts = st.lists(st.text("ab c\n1é，月", max_size=30), min_size=1, max_size=6)
@@ -176,3 +178,16 @@ def test_weights_are_recorded_and_thresholds_are_weighted():
     assert fastbpe.train(counts, 300) == tok
     with pytest.raises(fastbpe.ParameterError, match=r"counts\.times"):
         fastbpe.train(counts, 300, weights={"*": 2})
+
+
+def test_the_normalizer_is_trained_with_and_kept() -> None:
+    tok = fastbpe.train(["e\u0301e\u0301 e\u0301"], 257, normalizer="NFC")
+    assert tok.model.normalizer == "NFC" and tok.token_bytes(256) == "\u00e9".encode()
+    assert tok.record["corpus"]["unicode_version"] == UNICODE_VERSION
+    counts = fastbpe.count_chunks(["e\u0301e\u0301 e\u0301"], normalizer="NFC")
+    assert fastbpe.train(counts, 257) == fastbpe.train(counts, 257, normalizer="NFC") == tok
+    with pytest.raises(ParameterError, match="normalizer='NFKC', but these counts"):
+        fastbpe.train(counts, 257, normalizer="NFKC")
+    with pytest.raises(ParameterError, match="NFD"):
+        fastbpe.train(["a"], 257, normalizer="NFD")
+    assert "unicode_version" not in fastbpe.train(["aa aa"], 257).record["corpus"]

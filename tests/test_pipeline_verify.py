@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_cuts import texts as texts_of_cuts
 
 from fastbpe.corpus.sources import files
 from fastbpe.errors import DataError
+from fastbpe.normalizing import UNICODE_VERSION
 from fastbpe.pipeline.encode import encode_dataset
 from fastbpe.pipeline.verify import Verified, verify_dataset
 from fastbpe.tokenizer import Tokenizer
@@ -83,3 +85,32 @@ def test_damage_is_found_first(tmp_path):
     shard.write_bytes(data)
     with pytest.raises(DataError, match=r"tokens_train_000000\.npy: is not as it was written"):
         verify_dataset(tmp_path / "out")
+
+
+@given(
+    st.lists(texts_of_cuts, max_size=4),
+    st.sampled_from(["NFC", "NFKC"]),
+    st.sampled_from([None, "<e>"]),
+    st.sampled_from([(), "all"]),
+)
+def test_the_normalized_text_is_compared(documents, form, eos, allowed):
+    tokenizer = Tokenizer.from_merges([(97, 98)], pattern="gpt2", special_tokens=["<e>", "<s>"], normalizer=form)
+    with tempfile.TemporaryDirectory() as out:
+        manifest = encode_dataset(tokenizer, documents, out, eos_token=eos, allowed_special=allowed, shard_tokens=9)
+        assert manifest.unicode_version == UNICODE_VERSION
+        verified = verify_dataset(out, tokenizer, documents)
+        size = sum(len(tokenizer.decode_bytes(tokenizer.encode(document, allowed))) for document in documents)
+        assert (verified.bytes, verified.normalizer) == (size, form)
+        with pytest.raises(DataError, match=rf"\(compared in {form}\)"):
+            verify_dataset(out, tokenizer, [*documents[:-1], documents[-1] + b"!"] if documents else [b"x"])
+
+
+def test_a_difference_in_normalized_text_is_placed(tmp_path):
+    path = tmp_path / "a.txt"
+    tokenizer = Tokenizer.from_merges([], pattern="gpt2", special_tokens=["<s>"], normalizer="NFC")
+    path.write_text("e\u0301<s>abc", encoding="utf-8")
+    encode_dataset(tokenizer, path, tmp_path / "out", allowed_special="all")
+    assert verify_dataset(tmp_path / "out", None, path).normalizer == "NFC"
+    path.write_text("e\u0301<s>abd", encoding="utf-8")
+    with pytest.raises(DataError, match=r"document 0 differs from .*a\.txt, document 0, byte 6 \(compared in NFC\)"):
+        verify_dataset(tmp_path / "out", None, path)

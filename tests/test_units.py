@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_cuts import texts as texts_of_cuts
 
 from fastbpe.corpus.blocks import Block, Place
 from fastbpe.kernels.special import SpecialTrie
 from fastbpe.pattern.splitter import Splitter
+from fastbpe.pipeline import cuts as cuts_module
 from fastbpe.pipeline import units as module
+from fastbpe.pipeline.policy import Policy
 from fastbpe.pipeline.units import Unit, units
+from fastbpe.tokenizer import Tokenizer
 
 BOS, EOS, MARK, LONG_MARK = 1, 2, 3, 4
 MARKS = [(b"<s>", MARK), (b"<s> <s>", LONG_MARK)]
@@ -125,6 +129,53 @@ def test_units_hold_what_the_documents_hold(name, documents, sizes, special, aro
     assert [unit.position for unit in found] == positions.tolist()
     ends = [unit.position + end for unit in found for end in unit.ends.tolist()]
     assert ends == np.cumsum([len(document) for document in documents]).tolist()
+
+
+# With special tokens inside words, and texts that would become special tokens.
+raw_texts = st.one_of(texts_of_cuts, st.binary(max_size=20), texts)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "cl100k", "poetry", None])
+@given(
+    st.lists(raw_texts, min_size=1, max_size=4),
+    block_sizes,
+    st.sampled_from(["NFC", "NFKC"]),
+    st.sampled_from([1, 8, 512]),
+    st.sampled_from([(), ("<s>",), "all"]),
+)
+def test_normalized_units_encode_as_whole_documents(name, documents, sizes, form, look, allowed) -> None:
+    merges = [(0xC3, 0xA9), (101, 256), (0xE6, 0x97), (258, 0xA5), (115, 62), (60, 260)]
+    tokenizer = Tokenizer.from_merges(merges, pattern=name, special_tokens=["<s>", "\u212b<"], normalizer=form)
+    policy = Policy.of(tokenizer, None, "append", None, allowed)
+    with patch.object(module, "HEAD_BYTES", look), patch.object(cuts_module, "NORMALIZED_BYTES", look):
+        found = list(
+            units(blocks_of(documents, sizes), tokenizer.splitter, policy.allowed, uncut=policy.every, normalizer=form)
+        )
+    encoded: list[list[int]] = [[]]
+    for unit in found:
+        ids, offsets = tokenizer.encode_spans(*unit.normalized(form))
+        bounds = offsets[unit.document_spans].tolist()
+        for start, stop in zip([0, *bounds], [*bounds, len(ids)], strict=False):
+            encoded[-1] += ids[start:stop].tolist()
+            encoded.append([])
+        encoded.pop()
+    assert encoded.pop() == []
+    assert encoded == [tokenizer.encode(document, allowed) for document in documents]
+
+
+def test_normalized_units_are_small() -> None:
+    lines = [
+        "caf\u00e9 au lait and more words\n",
+        "\u767d\u65e5\u4f9d\u5c71\u76e1\uff0c\u9ec3\u6cb3\u5165\u6d77\u6d41\u3002\n",
+        "e\u0301te\u0301\n",
+        "plain\n",
+    ]
+    for line in lines:
+        documents = [line.encode() * 20_000]
+        for form in ("NFC", "NFKC"):
+            found = list(units(blocks_of(documents, [1 << 16]), SPLITTERS["cl100k"], normalizer=form))
+            assert max(len(unit.data) for unit in found) <= (1 << 16)
+            assert sum(len(unit.data) for unit in found) < 1.1 * len(documents[0])
 
 
 def test_most_of_a_block_is_not_copied() -> None:

@@ -46,7 +46,8 @@ def verify_dataset(
     """Reads shards again: checksums, document ends, ids, and the tokenizer beside them.
 
     `tokenizer` must be the one that encoded; with `source` every document is compared byte by byte with what the
-    source gives now, read with the manifest's options and normalized if the tokenizer does so. Raises DataError at the first thing that is not as it must be.
+    source gives now, read with the manifest's options and normalized if the tokenizer does so. Raises DataError at
+    the first thing that is not as it must be.
     """
     shards = TokenShards(path)
     check_tokenizer(shards, shards.tokenizer if tokenizer is None else tokenizer)
@@ -152,7 +153,10 @@ def _compare(shards: TokenShards, corpus: Corpus, progress: Progress) -> int:
     if len(ours.data) or len(our_ends) > both:
         raise _different(shards, document, "is not in the source, which ends before")
     if len(theirs.data) or len(their_ends) > both:
-        raise DataError(f"{shards.path}: ends after {document} documents, and the source goes on: {theirs.address()}")
+        raise DataError(
+            f"{shards.path}: ends after {document} documents, and the source goes on: {theirs.address()}"
+            f"{_compared_in(shards)}"
+        )
     return size
 
 
@@ -186,8 +190,13 @@ def _address_in(unit: Unit, spans: np.ndarray) -> Callable[[int], Address]:
 
 
 def _different(shards: TokenShards, document: int, how: str) -> DataError:
+    return DataError(f"{Path(shards.path)}: document {document} {how}{_compared_in(shards)}")
+
+
+def _compared_in(shards: TokenShards) -> str:
     normalizer, version = shards.tokenizer.model.normalizer, shards.manifest.unicode_version
-    normal = "" if normalizer is None else f" (compared in {normalizer})"
-    if version not in (None, UNICODE_VERSION):
-        normal = f" (compared in {normalizer}: of Unicode {version} in the shards and {UNICODE_VERSION} here)"
-    return DataError(f"{Path(shards.path)}: document {document} {how}{normal}")
+    if normalizer is None:
+        return ""
+    if version != UNICODE_VERSION:
+        return f" (compared in {normalizer}: of Unicode {version} in the shards and {UNICODE_VERSION} here)"
+    return f" (compared in {normalizer})"
