@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from fastbpe.errors import DataError, ParameterError
 from fastbpe.kernels.mergetable import MergeList
 from fastbpe.kernels.ranktable import last_pairs, rank_pairs
+from fastbpe.kernels.special import MAX_SPECIAL_BYTES
 from fastbpe.kernels.tokens import first_wrong_merge, tokens_of_merges
 from fastbpe.normalizing import NORMALIZERS
+from fastbpe.text import utf8
 
 ROLES = ("bos", "eos", "pad")
 PLACEMENTS = ("last", "first")
@@ -229,9 +231,11 @@ class Model:
             if not isinstance(name, str) or not name:
                 raise DataError(f"special_tokens: {name!r} is not a name")
             try:
-                name.encode()
+                length = len(name.encode())
             except UnicodeEncodeError:
                 raise DataError(f"special_tokens: {name!r} holds a lone surrogate") from None
+            if length > MAX_SPECIAL_BYTES:
+                raise DataError(f"special_tokens: {name[:20]!r}... has {length:,} bytes: at most {MAX_SPECIAL_BYTES:,}")
             if not 0 <= id < ID_LIMIT:
                 raise DataError(f"special_tokens: the id {id} of {name!r} is outside 0 .. {ID_LIMIT - 1}")
             if seen.setdefault(id, name) != name:
@@ -294,7 +298,7 @@ def model_of_ranks(ranks: Mapping[bytes, int], id_offset: int = 0, **fields: Any
 
 
 def list_names(names: Iterable[str] | Mapping[str, int], parameter: str) -> list[str]:
-    """The special tokens' names, in order. Raises ParameterError for a bare str and for repeated ones."""
+    """The special tokens' names, in order. Raises ParameterError for a bare str, and for repeated or very long ones."""
     if isinstance(names, (str, bytes)):
         raise ParameterError(f"{parameter} must be a list of names: [{names!r}], not {names!r}")
     listed = list(names)
@@ -302,6 +306,8 @@ def list_names(names: Iterable[str] | Mapping[str, int], parameter: str) -> list
     for i, name in enumerate(listed):
         if not isinstance(name, str) or not name:
             raise ParameterError(f"{parameter}[{i}]: {name!r} is not a name: a special token is a text of its own")
+        if len(utf8(name)) > MAX_SPECIAL_BYTES:
+            raise ParameterError(f"{parameter}[{i}]: {name[:20]!r}... has more than {MAX_SPECIAL_BYTES:,} bytes")
         if name in seen:
             raise ParameterError(f"{parameter}: {name!r} is given twice")
         seen.add(name)

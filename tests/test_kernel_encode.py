@@ -145,7 +145,7 @@ def test_nothing_to_encode():
 
 @pytest.mark.parametrize("ends", [[], [2], [4], [2, 2, 3], [3, 2], [0, 3], [3, 3], [-1, 3]])
 def test_ends_that_do_not_cut_the_text_are_refused(ends):
-    with pytest.raises(ParameterError):
+    with pytest.raises(ValueError):
         encoder_of([]).encode_spans(b"abc", None, np.array(ends, np.int64))
 
 

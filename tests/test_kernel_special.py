@@ -78,7 +78,9 @@ def test_no_trie_leaves_text_whole():
     assert spans.tolist() == [[0, 3, 3, -1]] and firsts.tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("tokens", [[(b"", 0)], [(b"a", 0), (b"a", 1)], [(b"a", -1)], [(b"a", 2**32)]])
+@pytest.mark.parametrize(
+    "tokens", [[(b"", 0)], [(b"a", 0), (b"a", 1)], [(b"a", -1)], [(b"a", 2**32)], [(b"a" * 1025, 0)]]
+)
 def test_bad_tokens_are_refused(tokens):
     with pytest.raises(ParameterError):
         SpecialTrie(tokens)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastbpe.kernels.split import SplitTable, check_spans, split_ends, split_last_cut
+from fastbpe.kernels.split import SplitTable, split_ends, split_last_cut
 from fastbpe.pattern.automaton import compile_pattern
 from fastbpe.pattern.named import NAMED
 from fastbpe.pattern.parser import parse
@@ -215,19 +215,10 @@ def test_spans_are_checked(rows):
         split_ends(b"abc", np.array(rows, np.int64), None)
 
 
-@pytest.mark.parametrize(
-    "spans", [np.zeros((1, 3), np.int64), np.zeros(4, np.int64), np.zeros((1, 4), np.int32), [[0, 1, 1, -1]]]
-)
-def test_spans_of_another_shape(spans):
-    with pytest.raises(ValueError, match="shape"):
-        check_spans(spans, 1)
-
-
 def test_the_rest_of_the_door():
     assert split_ends(b"", None, None).tolist() == []
     assert split_ends(b"abc", None, None).tolist() == [3]
     assert split_ends(np.frombuffer(b"a b", np.uint8), None, TABLES[NAMED["gpt2"]]).dtype == np.int64
-    assert check_spans(np.zeros((0, 4), np.int64), 3).shape == (0, 4)
     for start, stop in ((-1, 2), (0, 4), (2, 1)):
         with pytest.raises(ValueError, match="last cut"):
             split_last_cut(b"abc", start, stop, TABLES[NAMED["gpt2"]])

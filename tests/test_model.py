@@ -78,6 +78,7 @@ def tokens(listed):
         ({"special_tokens": {"<e>": 258, "<f>": 258}}, "share the id 258"),
         ({"special_tokens": {"<e>": 2**32 - 1}}, "outside"),
         ({"special_tokens": {"": 258}}, "not a name"),
+        ({"special_tokens": {"<" * 1025: 258}}, "1,025 bytes: at most 1,024"),
         ({"special_tokens": {"\ud800": 258}}, "surrogate"),
         ({"roles": {"bos": "<b>"}}, "bos_token: '<b>' is not among"),
     ],
@@ -95,6 +96,7 @@ def test_bad_parameters_are_refused():
         (["<e>", "<e>"], "twice"),
         ([""], "not a name"),
         ([3], "not a name"),
+        (["é" * 513], "more than 1,024 bytes"),
     ):
         with pytest.raises(ParameterError, match=message):
             list_names(names, "special_tokens")

@@ -45,9 +45,10 @@ from fastbpe.kernels.partitions cimport (
     waiting_init,
 )
 from fastbpe.kernels.prefetch cimport fastbpe_prefetch
+from fastbpe.kernels.spans cimport Span, spans_of
 from fastbpe.kernels.split cimport Chunks, SplitTable, chunks_fill, chunks_free, chunks_init
 
-from fastbpe.kernels.split import check_spans
+from fastbpe.kernels.spans import check_ends, check_spans
 
 cdef enum:
     CACHE_BITS = 14  # a megabyte for each thread
@@ -107,12 +108,11 @@ cdef class Counter:
             int64_t multiplier=1):
         """Counts the chunks of the text spans of `data`, whose first byte stands at `position` of the corpus.
 
-        spans: None (all is one text) or int64 (n, 4) of start, stop, text_end, id; those with an id are skipped. Chunks
-        are found by `table`, or `ends` gives them (int64, ascending, the last of each span at its stop); with neither,
-        a span is one chunk. Each chunk counts `multiplier` times. Data with a chunk of 64 KiB or more may be kept until
-        the end: do not change it. Positions of the texts of different calls must not overlap. Raises ValueError for
-        arguments that contradict each other, RuntimeError after finish(), OverflowError, MemoryError; after one of
-        these two nothing more can be done.
+        spans: see spans.pyx; those with an id are skipped. Chunks are found by `table`, or `ends` gives them; with
+        neither, a span is one chunk. Each chunk counts `multiplier` times. Data with a chunk of 64 KiB or more may be
+        kept until the end: do not change it. Positions of the texts of different calls must not overlap. Raises
+        ValueError for arguments that contradict each other, RuntimeError after finish(), OverflowError, MemoryError;
+        after one of these two nothing more can be done.
         """
         spans = check_spans(spans, data.shape[0])
         cdef const int64_t[:, ::1] rows = spans
@@ -127,7 +127,7 @@ cdef class Counter:
         if ends is not None:
             if table is not None:
                 raise ValueError("chunks come from a table or from given ends, not both")
-            given = checked_ends(ends, rows)
+            given = check_ends(ends, rows)
             chunks.n_given = given.shape[0]
             chunks.given = &given[0] if given.shape[0] else NULL
         elif table is not None:
@@ -136,7 +136,7 @@ cdef class Counter:
         status = CHUNKMAP_OK
         if rows.shape[0] and data.shape[0]:
             with nogil:
-                status = count_spans(&self.partitions, state, &data[0], data.shape[0], &rows[0, 0], rows.shape[0],
+                status = count_spans(&self.partitions, state, &data[0], data.shape[0], spans_of(rows), rows.shape[0],
                                      position, multiplier, &chunks, self.copy_big)
                 chunks_free(&chunks)
         self.release(state, data, status)
@@ -231,35 +231,6 @@ cdef class Counter:
         check_status(status)
 
 
-cdef checked_ends(ends, const int64_t[:, ::1] spans):
-    """`ends` when they are ascending ends of chunks that fill each text span; ValueError otherwise."""
-    cdef const int64_t[::1] given
-    cdef int64_t n, bad
-    if not isinstance(ends, np.ndarray) or ends.dtype != np.int64 or ends.ndim != 1:
-        raise ValueError("ends: expected a one-dimensional int64 array")
-    ends = np.ascontiguousarray(ends)
-    given = ends
-    n = given.shape[0]
-    with nogil:
-        bad = unfilled_span(&given[0] if n else NULL, n, &spans[0, 0] if spans.shape[0] else NULL, spans.shape[0])
-    if bad >= 0:
-        raise ValueError(f"ends: they do not fill span {bad}, or go on after it")
-    return ends
-
-
-cdef int64_t unfilled_span(const int64_t* ends, int64_t n, const int64_t* spans, int64_t n_spans) noexcept nogil:
-    """The first text span that the ends do not fill, the last span when ends are left over, or -1."""
-    cdef int64_t row, last, i = 0
-    for row in range(n_spans):
-        last = spans[4 * row]
-        while spans[4 * row + 3] < 0 and last < spans[4 * row + 1]:
-            if i == n or not last < ends[i] <= spans[4 * row + 1]:
-                return row
-            last = ends[i]
-            i += 1
-    return -1 if i == n else max(n_spans - 1, <int64_t> 0)
-
-
 cdef CountState* state_new(int cache_bits, int partition_bits) noexcept nogil:
     cdef CountState* state = <CountState*> calloc(1, sizeof(CountState))
     cdef size_t line = 2 * sizeof(ChunkEntry)
@@ -285,9 +256,9 @@ cdef void state_free(CountState* state) noexcept nogil:
 
 
 cdef int count_spans(Partitions* partitions, CountState* state, const uint8_t* data, int64_t n_data,
-                     const int64_t* spans, int64_t n_spans, int64_t position, int64_t multiplier, Chunks* chunks,
+                     const Span* spans, int64_t n_spans, int64_t position, int64_t multiplier, Chunks* chunks,
                      bint copy_big) noexcept nogil:
-    cdef const int64_t* span
+    cdef const Span* span
     cdef int64_t row, start, n
     cdef int status = CHUNKMAP_OK
     # A cached entry keeps the position that it came with, which must be the smallest: positions only rise.
@@ -299,10 +270,10 @@ cdef int count_spans(Partitions* partitions, CountState* state, const uint8_t* d
     # A big chunk that is less than half of its data is copied.
     state.waiting.n_data = INT64_MAX if copy_big else n_data
     for row in range(n_spans):
-        span = spans + 4 * row
-        start = span[0]
-        while status == CHUNKMAP_OK and span[3] < 0 and start < span[1]:
-            n = chunks_fill(chunks, data, start, span[1], span[2], state.ends, N_ENDS)
+        span = spans + row
+        start = span.start
+        while status == CHUNKMAP_OK and span.id < 0 and start < span.stop:
+            n = chunks_fill(chunks, data, start, span.stop, span.text_end, state.ends, N_ENDS)
             status = count_chunks(partitions, state, data, n_data, start, state.ends, n, position)
             start = state.ends[n - 1]
     # Long chunks that wait point into the data, so none stays after the call.

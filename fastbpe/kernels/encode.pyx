@@ -24,11 +24,12 @@ from fastbpe.kernels.match cimport MatchScratch, MatchTable, Matcher, match_chun
 from fastbpe.kernels.mergetable cimport MergeList, MergeTable
 from fastbpe.kernels.packed cimport PACKED_MAX, Packed, packed_hash, packed_hash_long, packed_load
 from fastbpe.kernels.prefetch cimport fastbpe_prefetch
+from fastbpe.kernels.spans cimport Span, spans_of
 from fastbpe.kernels.split cimport Chunks, SplitTable, chunks_fill, chunks_free, chunks_init
 from fastbpe.kernels.wholechunks cimport WholeChunks, WholeTokens, whole_get
 
 from fastbpe.errors import ParameterError
-from fastbpe.kernels.split import check_spans
+from fastbpe.kernels.spans import check_ends, check_spans
 from fastbpe.text import to_bytes
 
 cdef extern from "Python.h":
@@ -163,23 +164,21 @@ cdef class Encoder:
         cdef const char* data = NULL
         cdef Py_ssize_t n = 0
         cdef int64_t offsets[2]
-        cdef int64_t span[4]
+        cdef Span span
         if type(text) is str and PyUnicode_IS_ASCII(text):
             data = PyUnicode_AsUTF8AndSize(text, &n)
         else:
             text = to_bytes(text)
             data = PyBytes_AS_STRING(text)
             n = PyBytes_GET_SIZE(text)
-        span[0] = 0
-        span[1] = span[2] = n
-        span[3] = -1
+        span = Span(0, n, n, -1)
         scratch = self.take_scratch()
         job = self.job(scratch, <const uint8_t*>data, n)
         if n <= WITH_GIL:
-            _encode(&job, span, 1, offsets)
+            _encode(&job, &span, 1, offsets)
         else:
             with nogil:
-                _encode(&job, span, 1, offsets)
+                _encode(&job, &span, 1, offsets)
         ids = scratch.take_list()
         self.scratches.append(scratch)
         return ids
@@ -206,8 +205,8 @@ cdef class Encoder:
         self,
         IdBuffer buffer not None,           # INOUT  the ids are appended
         const uint8_t[::1] data not None,   # IN
-        spans,                              # IN  int64 (n, 4): see special.pyx; None: all of data is one text
-        ends=None,                          # IN  int64: ends of all chunks, when there is no table
+        spans,                              # IN  see spans.pyx
+        ends=None,                          # IN  see spans.pyx; only when there is no table
         bint whole=False,                   # each span of text is one chunk, whatever the table
     ):
         """Appends the ids of the spans; returns where in the buffer each span's start, int64 (n + 1).
@@ -225,7 +224,6 @@ cdef class Encoder:
         rows = check_spans(spans, data.shape[0])
         cdef const int64_t[:, ::1] span_view = rows
         cdef int64_t n_spans = rows.shape[0]
-        cdef const int64_t* first = &span_view[0, 0] if n_spans else NULL
         cdef const int64_t[::1] given
         offsets = np.empty(n_spans + 1, np.int64)
         cdef int64_t[::1] offset_view = offsets
@@ -235,14 +233,13 @@ cdef class Encoder:
             job.chunks.dfa = NULL
         if ends is not None:
             if self.table is not None:
-                raise ParameterError("ends are for patterns without a table")
-            given = ends
-            _check_given(first, n_spans, &given[0] if given.shape[0] else NULL, given.shape[0])
+                raise ValueError("ends are for patterns without a table")
+            given = check_ends(ends, span_view)
             # Without a single end there is no text either: any address but NULL says that ends are given.
             job.chunks.given = &given[0] if given.shape[0] else &offset_view[0]
             job.chunks.n_given = given.shape[0]
         with nogil:
-            _encode(&job, first, n_spans, &offset_view[0])
+            _encode(&job, spans_of(span_view), n_spans, &offset_view[0])
         return offsets
 
 
@@ -261,24 +258,24 @@ cdef struct Job:
     Chunks chunks
 
 
-cdef int _encode(Job* job, const int64_t* spans, int64_t n_spans, int64_t* offsets) except -1 nogil:
+cdef int _encode(Job* job, const Span* spans, int64_t n_spans, int64_t* offsets) except -1 nogil:
     cdef int64_t s, at, n, total = 0
-    cdef const int64_t* span
+    cdef const Span* span
     for s in range(n_spans):
-        total += spans[4 * s + 1] - spans[4 * s]
+        total += spans[s].stop - spans[s].start
     # A guess that text seldom exceeds; what is not used is never touched.
     idlist_reserve(job.out, total // 3 + n_spans + SLACK)
     offsets[0] = job.out.n
     try:
         for s in range(n_spans):
-            span = spans + 4 * s
-            if span[3] >= 0:
+            span = spans + s
+            if span.id >= 0:
                 idlist_reserve(job.out, 1)
-                job.out.ids[job.out.n] = <uint32_t>span[3]
+                job.out.ids[job.out.n] = <uint32_t>span.id
                 job.out.n += 1
-            at = span[0] if span[3] < 0 else span[1]
-            while at < span[1]:
-                n = chunks_fill(&job.chunks, job.data, at, span[1], span[2], job.ends, ENDS)
+            at = span.start if span.id < 0 else span.stop
+            while at < span.stop:
+                n = chunks_fill(&job.chunks, job.data, at, span.stop, span.text_end, job.ends, ENDS)
                 _encode_chunks(job, at, n)
                 at = job.ends[n - 1]
             offsets[s + 1] = job.out.n
@@ -353,20 +350,3 @@ cdef int64_t _merge(Job* job, const uint8_t* text, int64_t length, uint32_t* out
     if length <= job.small_max:
         return bpe_small(job.merges, text, length, out)
     return bpe_long(job.merges, job.bpe, text, length, out)
-
-
-cdef int _check_given(const int64_t* spans, int64_t n_spans, const int64_t* given, int64_t n_given) except -1:
-    """Ends must cut each span of text, and it alone, from its start to its stop."""
-    cdef int64_t s, last, i = 0
-    for s in range(n_spans):
-        if spans[4 * s + 3] >= 0:
-            continue
-        last = spans[4 * s]
-        while i < n_given and last < given[i] <= spans[4 * s + 1]:
-            last = given[i]
-            i += 1
-        if last != spans[4 * s + 1]:
-            raise ParameterError(f"the ends do not lead from {spans[4 * s]} to {spans[4 * s + 1]}, as span {s} does")
-    if i != n_given:
-        raise ParameterError(f"ends[{i}] belongs to no span")
-    return 0

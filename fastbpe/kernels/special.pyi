@@ -5,6 +5,8 @@ from numpy.typing import NDArray
 
 Bytes = bytes | bytearray | memoryview | NDArray[np.uint8]
 
+MAX_SPECIAL_BYTES: int
+
 class SpecialTrie:
     @property
     def tokens(self) -> tuple[tuple[bytes, int], ...]: ...

@@ -1,27 +1,28 @@
 """Special tokens: finding them, and describing what there is to do on a buffer.
 
 A search costs one look-up per byte; only where a byte can start a token does it walk further, so text full of `<`
-stays fast. The leftmost match wins, and of those that start there the longest.
+stays fast. Where every place can begin a token it costs that token's length each time, so the length is bounded. The
+leftmost match wins, and of those that start there the longest.
 
-`make_spans` gives spans: an int64 array (n, 4), C-contiguous, with columns start, stop, text_end, id.
-  id == -1: data[start:stop] is text; text_end is where a pattern's look-ahead sees the end of text.
-  id >= 0: a special token; data[start:stop] are its bytes (none for bos and eos that are added).
-Spans ascend and do not overlap; text spans are not empty.
+`make_spans` gives spans (spans.pyx); those of text are not empty.
 """
 
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, realloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
+from fastbpe.kernels.spans cimport Span
 from fastbpe.kernels.special cimport Trie, TrieNode, trie_child, trie_find
 
 from fastbpe.errors import ParameterError
 
+MAX_SPECIAL_BYTES = 1024
+
 
 cdef class SpecialTrie:
-    """The tokens (bytes, id) to look for. Raises ParameterError for an empty or repeated one."""
+    """The tokens (bytes, id) to look for. Raises ParameterError for an empty, repeated or very long one."""
 
     def __cinit__(self, tokens):
         memset(&self.trie, 0, sizeof(Trie))
@@ -37,6 +38,10 @@ cdef class SpecialTrie:
         for token, id in self.tokens:
             if not token:
                 raise ParameterError("a special token must not be empty")
+            if len(token) > MAX_SPECIAL_BYTES:
+                raise ParameterError(
+                    f"the special token {token[:20]!r}... has {len(token):,} bytes: at most {MAX_SPECIAL_BYTES:,}"
+                )
             if not 0 <= id < 2**32:
                 raise ParameterError(f"the id {id} of special token {token!r} is outside 0 .. 2**32 - 1")
             self._add(token, id)
@@ -163,32 +168,27 @@ def make_spans(
         if spans.n:
             view = result
             with nogil:
-                for d in range(4 * spans.n):
-                    (&view[0, 0])[d] = spans.rows[d]
+                memcpy(&view[0, 0], spans.rows, <size_t>spans.n * sizeof(Span))
     finally:
         free(spans.rows)
     return result, document_spans
 
 
 cdef struct SpanList:
-    int64_t* rows
+    Span* rows
     int64_t n
     int64_t capacity
 
 
 cdef int _push(SpanList* spans, int64_t start, int64_t stop, int64_t text_end, int64_t id) except -1 nogil:
-    cdef int64_t* rows
+    cdef Span* rows
     if spans.n == spans.capacity:
         spans.capacity = 2 * spans.capacity + 64
-        rows = <int64_t*>realloc(spans.rows, <size_t>spans.capacity * 4 * sizeof(int64_t))
+        rows = <Span*>realloc(spans.rows, <size_t>spans.capacity * sizeof(Span))
         if rows == NULL:
             raise MemoryError
         spans.rows = rows
-    rows = spans.rows + 4 * spans.n
-    rows[0] = start
-    rows[1] = stop
-    rows[2] = text_end
-    rows[3] = id
+    spans.rows[spans.n] = Span(start, stop, text_end, id)
     spans.n += 1
     return 0
 

@@ -7,6 +7,8 @@ from fastbpe.kernels.scan cimport scan_carefully, scan_fill, scan_memo_free
 
 import numpy as np
 
+from fastbpe.kernels.spans import check_spans
+
 cdef enum:
     SLACK = 1 << 10  # more than the ends that make two cursors worth while
 
@@ -74,9 +76,8 @@ cdef class SplitTable:
 def split_ends(const uint8_t[::1] data, spans, SplitTable table, int64_t capacity=INT64_MAX):
     """The ends of all chunks of `data` as absolute offsets (int64, ascending).
 
-    spans: None (all of data is one text) or an int64 array (n, 4) of start, stop, text_end, id; those with an id are
-    skipped. table: None makes each span one chunk. capacity: how many ends are found at a time, at most. Raises
-    ValueError for spans that do not ascend or leave the data.
+    spans: see spans.pyx; those with an id are skipped. table: None makes each span one chunk. capacity: how many ends
+    are found at a time, at most. Raises ValueError for spans that do not ascend or leave the data.
     """
     return all_ends(data, spans, table, capacity, NULL)
 
@@ -170,25 +171,6 @@ cdef int64_t last_cut(const Dfa* dfa, const uint8_t* cuts, int width, const uint
                     return place[j]
         behind = at
     return -1
-
-
-def check_spans(spans, int64_t length):
-    """`spans` as a C-contiguous int64 array (n, 4) that ascends within 0..length; raises ValueError otherwise."""
-    if spans is None:
-        return np.array([[0, length, length, -1]], np.int64)
-    if not isinstance(spans, np.ndarray) or spans.dtype != np.int64 or spans.ndim != 2 or spans.shape[1] != 4:
-        raise ValueError("spans: expected an int64 array of shape (n, 4)")
-    spans = np.ascontiguousarray(spans)
-    cdef const int64_t[:, ::1] rows = spans
-    cdef int64_t last = 0
-    cdef Py_ssize_t row
-    for row in range(rows.shape[0]):
-        if not last <= rows[row, 0] <= rows[row, 1] <= length:
-            raise ValueError(f"spans: row {row} does not ascend or leaves the data")
-        if rows[row, 3] < 0 and not rows[row, 1] <= rows[row, 2] <= length:
-            raise ValueError(f"spans: row {row} has a text_end before its stop or outside the data")
-        last = rows[row, 1]
-    return spans
 
 
 cdef int64_t chunks_fill(Chunks* chunks, const uint8_t* data, int64_t start, int64_t stop, int64_t text_end,

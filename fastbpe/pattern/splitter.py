@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import PatternError
-from ..kernels.split import SplitTable, check_spans, split_ends, split_last_cut
+from ..kernels.spans import check_spans
+from ..kernels.split import SplitTable, split_ends, split_last_cut
 from ..text import utf8
 from .automaton import Automaton, compile_pattern
 from .named import resolve
