@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fastbpe.errors import DataError, ParameterError
 from fastbpe.kernels.mergetable import MergeList
-from fastbpe.kernels.ranktable import last_pairs, rank_pairs
+from fastbpe.kernels.ranktable import last_pairs, rank_pairs, rising_pairs
 from fastbpe.kernels.special import MAX_SPECIAL_BYTES
 from fastbpe.kernels.tokens import first_wrong_merge, tokens_of_merges
 from fastbpe.normalizing import NORMALIZERS
@@ -149,10 +149,20 @@ class Model:
         """
         if self.priority == "merge list":
             return self.merges
-        table = MergeList(self.byte_ids, self.rank_pairs, shared_ranks=True)
-        halves = last_pairs(table, self.data, self.starts, self.ids)
+        halves = rising_pairs(self.byte_ids, self.data, self.starts, self.ids)
         built = halves[:, 0] >= 0
+        left_out = [self.tokens[row] for row in np.flatnonzero(~built) if self.starts[row + 1] - self.starts[row] > 1]
+        if any(self._is_cut_higher(token) for token in left_out):
+            table = MergeList(self.byte_ids, self.rank_pairs, shared_ranks=True)
+            halves = last_pairs(table, self.data, self.starts, self.ids)
+            built = halves[:, 0] >= 0
         return np.column_stack((halves[built], self.ids[built].astype(np.int64)))
+
+    def _is_cut_higher(self, token: bytes) -> bool:
+        """Whether a token can be cut in two tokens of which one ranks above it."""
+        ids = self.token_ids
+        cuts = ((ids.get(token[:at]), ids.get(token[at:])) for at in range(1, len(token)))
+        return any(left is not None and right is not None and max(left, right) > ids[token] for left, right in cuts)
 
     @cached_property
     def special_placement(self) -> str | None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastbpe.kernels.mergetable import MergeList
-from fastbpe.kernels.ranktable import last_pairs, rank_pairs
+from fastbpe.kernels.ranktable import last_pairs, rank_pairs, rising_pairs
 from fastbpe.tokenizer import Tokenizer
 
 words = st.binary(min_size=2, max_size=7).map(lambda b: bytes(97 + x % 3 for x in b))
@@ -64,9 +64,31 @@ def test_the_last_pair_of_each_token():
     assert (halves[:256] == -1).all()
 
 
+@given(st.lists(words, max_size=25), st.integers(0, 2**32 - 1), st.booleans())
+def test_rising_pairs_are_the_last_pairs_where_they_say_so(tokens, seed, rising):
+    ranks = table_of(tokens, np.random.default_rng(seed))
+    if rising:
+        listed = sorted(ranks, key=lambda token: (len(token), ranks[token]))
+        ranks = {token: id for id, token in enumerate(listed)}
+    listed = sorted(ranks, key=ranks.get)
+    ids = np.array([ranks[token] for token in listed], np.uint32)
+    rows = {token: row for row, token in enumerate(listed)}
+    byte_ids = np.array([ranks[bytes([byte])] for byte in range(256)], np.uint32)
+    data, starts = np.frombuffer(b"".join(listed), np.uint8), np.cumsum([0, *map(len, listed)], dtype=np.int64)
+    pairs = rank_pairs(listed, rows)
+    all_pairs = MergeList(byte_ids, ids.astype(np.int64)[pairs], shared_ranks=True)
+    found = rising_pairs(byte_ids, data, starts, ids)
+    higher = [(left, right, row) for left, right, row in pairs.tolist() if found[row, 0] < 0 and max(left, right) > row]
+    if not higher:
+        assert found.tolist() == last_pairs(all_pairs, data, starts, ids).tolist()
+    assert not (rising and higher)
+
+
 def test_arrays_are_checked_at_the_door():
     table = MergeList(np.arange(256, dtype=np.uint32), np.zeros((0, 3), np.int64))
     data, ids = np.zeros(3, np.uint8), np.zeros(2, np.uint32)
     for starts, message in (([0, 1], "offsets"), ([0, 1, 2], "offsets"), ([0, 0, 3], "token 0 is empty")):
         with pytest.raises(ValueError, match=message):
             last_pairs(table, data, np.array(starts, np.int64), ids)
+        with pytest.raises(ValueError, match=message):
+            rising_pairs(np.arange(256, dtype=np.uint32), data, np.array(starts, np.int64), ids)

@@ -1,16 +1,19 @@
 """A rank table as merges. In tiktoken's files two tokens may merge when their joined bytes are one, the lowest first.
 
 `rank_pairs` lists all such pairs; `last_pairs` picks, for each token, the one that builds it out of its bytes. Cost: a
-look-up for each way of cutting each token, and merging each token once.
+look-up for each way of cutting each token, and merging each token once. `rising_pairs` comes to the same pairs several
+times faster where tokens are made of lower ones, as they are in published tables.
 """
 
 import numpy as np
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memmove
 
+from fastbpe.kernels.bpe cimport BPE_SMALL_MAX, BpeScratch, bpe_free, bpe_long, bpe_small
 from fastbpe.kernels.mergetable cimport MERGE_NONE, MergeList, MergeTable, merge_rank
+from fastbpe.kernels.pairmap cimport pairmap_insert
 
 
 def rank_pairs(list tokens not None, dict rows not None):
@@ -46,11 +49,8 @@ def last_pairs(
     """
     cdef int64_t n = ids.shape[0], row, longest = 0
     cdef uint32_t* parts
-    if starts.shape[0] != n + 1 or starts[0] != 0 or starts[n] != data.shape[0]:
-        raise ValueError("starts must be n + 1 offsets from 0 to the length of data")
+    _check_tokens(data, starts, n)
     for row in range(n):
-        if starts[row + 1] <= starts[row]:
-            raise ValueError(f"token {row} is empty")
         longest = max(longest, starts[row + 1] - starts[row])
     out = np.full((n, 2), -1, np.int64)
     cdef int64_t[:, ::1] pairs = out
@@ -65,6 +65,65 @@ def last_pairs(
     finally:
         free(parts)
     return out
+
+
+def rising_pairs(
+    const uint32_t[::1] byte_ids not None,  # IN  (256,)
+    const uint8_t[::1] data not None,       # IN  the tokens' bytes one after the other
+    const int64_t[::1] starts not None,     # IN  (n + 1)
+    const uint32_t[::1] ids not None,       # IN  (n), of each token, ascending
+):
+    """As `last_pairs`, by lower tokens alone: each token is merged by the pairs of those before it.
+
+    Only pairs that build a token ever merge: before another pair can make its bytes, that one has. So where every
+    token that has a -1, -1 here can be cut in two tokens only if both are lower than itself, this is last_pairs.
+    """
+    cdef int64_t n = ids.shape[0], row, longest = 0, length, count
+    cdef uint32_t* parts = NULL
+    cdef BpeScratch scratch = BpeScratch(NULL, 0, NULL, 0)
+    cdef MergeList merges = MergeList(byte_ids, np.empty((0, 3), np.int64), room=n)
+    cdef MergeTable* table = &merges.table
+    _check_tokens(data, starts, n)
+    for row in range(n):
+        longest = max(longest, starts[row + 1] - starts[row])
+    out = np.full((n, 2), -1, np.int64)
+    cdef int64_t[:, ::1] pairs = out
+    parts = <uint32_t*>malloc(<size_t>(longest + 1) * sizeof(uint32_t))
+    if parts == NULL:
+        raise MemoryError
+    try:
+        with nogil:
+            for row in range(n):
+                length = starts[row + 1] - starts[row]
+                if length == 1:
+                    continue
+                if length <= BPE_SMALL_MAX:
+                    count = bpe_small(table, &data[starts[row]], length, parts)
+                else:
+                    count = bpe_long(table, &scratch, &data[starts[row]], length, parts)
+                if count != 2:
+                    continue
+                pairs[row, 0] = parts[0]
+                pairs[row, 1] = parts[1]
+                pairmap_insert(&table.ranks, <uint64_t>parts[0] << 32 | parts[1], table.n)
+                if length == 2:
+                    table.byte_ranks[<int64_t>data[starts[row]] << 8 | data[starts[row] + 1]] = <uint32_t>table.n
+                table.products[table.n] = ids[row]
+                table.n += 1
+    finally:
+        free(parts)
+        bpe_free(&scratch)
+    return out
+
+
+cdef int _check_tokens(const uint8_t[::1] data, const int64_t[::1] starts, int64_t n) except -1:
+    cdef int64_t row
+    if starts.shape[0] != n + 1 or starts[0] != 0 or starts[n] != data.shape[0]:
+        raise ValueError("starts must be n + 1 offsets from 0 to the length of data")
+    for row in range(n):
+        if starts[row + 1] <= starts[row]:
+            raise ValueError(f"token {row} is empty")
+    return 0
 
 
 cdef void _last_pair(
