@@ -302,7 +302,7 @@ cdef int64_t match_bytes(const MatchScratch* scratch) noexcept nogil:
 cdef struct Node:
     uint32_t row
     int32_t child           # first child, 0: none
-    int32_t sibling         # next child of the same parent, in the order of bytes; 0: none
+    int32_t sibling         # next child of the same parent, 0: none
     uint32_t base
     uint32_t slot           # where its parent put it
     uint8_t byte
@@ -323,21 +323,28 @@ cdef bint _build_trie(MatchTable* table, const uint8_t* data, const int64_t* sta
     cdef int32_t node
     cdef bint fits = True
     cdef Node* nodes = <Node*>malloc(capacity * sizeof(Node)) if capacity < <int64_t>1 << 31 else NULL
-    if nodes == NULL:
+    cdef int32_t* places = <int32_t*>malloc(table.n_rows * sizeof(int32_t))  # node of each row
+    if nodes == NULL or places == NULL:
+        free(nodes)
+        free(places)
         raise MemoryError
     # Node 0 is the root, 1 + byte its child: the bytes are tokens all.
     for i in range(257):
         nodes[i] = Node(ROW_NONE, 1 if i == 0 else 0, <int32_t>i + 1 if 0 < i < 256 else 0, 0, 0, <uint8_t>(i - 1))
     for row in range(256):
-        nodes[1 + data[row]].row = <uint32_t>row
+        nodes[1 + row].row = <uint32_t>row
+        places[row] = <int32_t>(1 + row)
     for row in range(256, table.n_rows):
-        node = 1 + data[starts[row]]
-        for i in range(starts[row] + 1, starts[row + 1]):
+        # The left half has its node: only the right half's bytes are left to walk.
+        node = places[table.rows[row].left]
+        for i in range(starts[row] + table.rows[table.rows[row].left].length, starts[row + 1]):
             node = _child(nodes, &n_nodes, node, data[i])
+        places[row] = node
         if nodes[node].row != ROW_NONE:
             fits = False
             break
         nodes[node].row = <uint32_t>row
+    free(places)
     try:
         fits = fits and _lay_out(nodes, n_nodes, &layout)
     finally:
@@ -354,17 +361,15 @@ cdef bint _build_trie(MatchTable* table, const uint8_t* data, const int64_t* sta
 
 cdef int32_t _child(Node* nodes, int64_t* n_nodes, int32_t node, uint8_t byte) noexcept nogil:
     """The child by this byte, made if it is not there."""
-    cdef int32_t* link = &nodes[node].child
-    cdef int32_t made
-    while link[0] and nodes[link[0]].byte < byte:
-        link = &nodes[link[0]].sibling
-    if link[0] and nodes[link[0]].byte == byte:
-        return link[0]
-    made = <int32_t>n_nodes[0]
-    n_nodes[0] += 1
-    nodes[made] = Node(ROW_NONE, 0, link[0], 0, 0, byte)
-    link[0] = made
-    return made
+    cdef int32_t child = nodes[node].child
+    while child and nodes[child].byte != byte:
+        child = nodes[child].sibling
+    if child == 0:
+        child = <int32_t>n_nodes[0]
+        n_nodes[0] += 1
+        nodes[child] = Node(ROW_NONE, 0, nodes[node].child, 0, 0, byte)
+        nodes[node].child = child
+    return child
 
 
 cdef bint _lay_out(Node* nodes, int64_t n_nodes, Layout* layout) except -1 nogil:
