@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from fastbpe.errors import DataError, ParameterError
+from fastbpe.errors import DataError, check_choice
 
 _PRINTABLE = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
 
@@ -52,8 +52,7 @@ def mark_words(words: Iterable[Sequence[str]], style: str = "gpt2") -> list[str]
     the word), "sentencepiece" puts ▁ before every word, "wordpiece" puts ## before every piece that goes on a word
     (and writes lower case, as its uncased vocabularies do).
     """
-    if style not in MARKER_STYLES:
-        raise ParameterError(f"unknown marker style {style!r}: choose one of {', '.join(MARKER_STYLES)}")
+    check_choice("style", style, MARKER_STYLES)
     marked = []
     for w, word in enumerate(words):
         for p, piece in enumerate(word):

@@ -4,6 +4,8 @@ The command line turns the class into its exit code, so a class is a kind of rem
 data, or give the machine what it lacks.
 """
 
+from collections.abc import Iterable
+
 
 class FastbpeError(Exception):
     """Base of all errors raised on purpose (exit code 1)."""
@@ -41,3 +43,11 @@ class MemoryBoundError(FastbpeError, MemoryError):
     def __init__(self, message: str, counts: object = None) -> None:
         super().__init__(message)
         self.counts = counts
+
+
+def check_choice(parameter: str, value: object, choices: Iterable[object]) -> None:
+    """Raises ParameterError, which lists the choices, when the value is none of them."""
+    allowed = list(choices)
+    if value not in allowed:
+        *most, last = map(str, allowed)
+        raise ParameterError(f"{parameter}={value!r}: choose {', '.join(most)}{' or ' if most else ''}{last}")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fastbpe.alphabet import BYTE_ORDER
 from fastbpe.counts import ChunkCounts
-from fastbpe.errors import ParameterError
+from fastbpe.errors import ParameterError, check_choice
 from fastbpe.kernels.merge import Merger
 
 TIE_BREAKS = ("lowest", "huggingface", "first")
@@ -130,8 +130,7 @@ def learn_more_merges(
 
 def check_parameters(n_merges: int, min_frequency: int, max_token_length: int | None, tie_break: str) -> None:
     """Raises ParameterError for what cannot be asked for, TypeError for what is no integer; before a corpus is read."""
-    if tie_break not in TIE_BREAKS:
-        raise ParameterError(f"tie_break={tie_break!r}: choose one of {', '.join(TIE_BREAKS)}")
+    check_choice("tie_break", tie_break, TIE_BREAKS)
     if operator.index(min_frequency) < 1:
         raise ParameterError(f"min_frequency={min_frequency}: it must be at least 1")
     if max_token_length is not None and operator.index(max_token_length) < 1:

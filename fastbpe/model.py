@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastbpe.errors import DataError, ParameterError
+from fastbpe.errors import DataError, ParameterError, check_choice
 from fastbpe.kernels.mergetable import MergeList
 from fastbpe.kernels.ranktable import last_pairs, rank_pairs, rising_pairs
 from fastbpe.kernels.special import MAX_SPECIAL_BYTES
@@ -271,8 +271,7 @@ def model_of_merges(
     merges is (n, 2) in byte/merge space: 0..255 are bytes, 256 + k is merge k.
     """
     names = list_names(special_tokens, "special_tokens")
-    if special_placement not in PLACEMENTS:
-        raise ParameterError(f"special_placement must be one of {', '.join(PLACEMENTS)}, not {special_placement!r}")
+    check_choice("special_placement", special_placement, PLACEMENTS)
     merges = np.ascontiguousarray(merges, dtype=np.int64).reshape(-1, 2)
     data, starts = tokens_of_merges(merges)
     n = 256 + len(merges)

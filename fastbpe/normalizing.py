@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from fastbpe.errors import ParameterError
+from fastbpe.errors import check_choice
 
 UNICODE_VERSION = unicodedata.unidata_version
 """Of the tables that normalize, which depends on the Python that runs."""
@@ -23,8 +23,7 @@ NORMALIZERS = (None, "NFC", "NFKC")
 
 def check_normalizer(normalizer: str | None) -> None:
     """Raises ParameterError for what is no normalizer."""
-    if normalizer not in NORMALIZERS:
-        raise ParameterError(f"normalizer={normalizer!r}: choose NFC, NFKC or None")
+    check_choice("normalizer", normalizer, NORMALIZERS)
 
 
 def normalized(text: bytes, form: str) -> bytes:

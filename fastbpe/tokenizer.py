@@ -18,7 +18,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fastbpe.errors import DataError, ParameterError
+from fastbpe.errors import DataError, ParameterError, check_choice
 from fastbpe.kernels.encode import Encoder
 from fastbpe.kernels.idlist import IdBuffer
 from fastbpe.kernels.match import Matcher, matcher_of
@@ -312,8 +312,7 @@ class Tokenizer:
         In bytes of the text's UTF-8, or in "characters", where a token that holds a part of a character gets the
         whole one. An added bos or eos has no text. With a normalizer the places are those of the normalized text.
         """
-        if unit not in ("bytes", "characters"):
-            raise ParameterError(f"unit must be bytes or characters, not {unit!r}")
+        check_choice("unit", unit, ("bytes", "characters"))
         data = to_bytes(text)
         ids = self.encode_to_numpy(data, allowed_special, disallowed_special, add_bos, add_eos)
         if self._model.normalizer is not None:

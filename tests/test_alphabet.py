@@ -39,7 +39,7 @@ def test_marker_styles():
     assert mark_words(words) == ["Un", "happi", "ness", "Ġtoken", "ization"]
     assert mark_words(words, "sentencepiece") == ["▁Un", "happi", "ness", "▁token", "ization"]
     assert mark_words(words, "wordpiece") == ["un", "##happi", "##ness", "token", "##ization"]
-    with pytest.raises(ParameterError, match="marker style"):
+    with pytest.raises(ParameterError, match="style='bpe': choose"):
         mark_words(words, "bpe")
 
 

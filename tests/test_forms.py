@@ -41,7 +41,7 @@ def test_types():
     assert [dolma.dtype(n).itemsize for n in (256, 257, 65_536, 65_537)] == [1, 2, 2, 4]
     with pytest.raises(ParameterError):
         form_named("nanogpt").dtype(65_537)
-    with pytest.raises(ParameterError, match="choose one of npy, nanogpt"):
+    with pytest.raises(ParameterError, match="choose npy, nanogpt"):
         form_named("x")
 
 

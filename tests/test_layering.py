@@ -28,7 +28,6 @@ FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 TESTED_ELSEWHERE = {
     "pattern/ast.py": "plain dataclasses, built and read by the parser's tests",
     "__init__.py": "hands names on",
-    "errors.py": "class definitions only; every test of an error uses them",
     "__main__.py": "one call, made by the CLI's tests",
     "cli/__init__.py": "the entry point, through which every CLI test that starts a process goes",
 }

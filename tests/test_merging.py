@@ -50,7 +50,7 @@ def test_totals_of_64_bits_are_refused():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tie_break": "random"}, "tie_break='random': choose one of lowest, huggingface, first"),
+        ({"tie_break": "random"}, "tie_break='random': choose lowest, huggingface or first"),
         ({"min_frequency": 0}, "min_frequency=0"),
         ({"max_token_length": 0}, "max_token_length=0"),
         ({"n_merges": -1}, "n_merges=-1"),

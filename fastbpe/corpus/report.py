@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from fastbpe.corpus.walk import printable
-from fastbpe.errors import DataError, ParameterError
+from fastbpe.errors import DataError, check_choice
 
 ON_ERROR = ("report", "stop")
 LISTED = 1000
@@ -18,8 +18,7 @@ class Damaged(DataError):
 
 def check_on_error(on_error: str) -> str:
     """`on_error` when it is one of ON_ERROR; ParameterError otherwise."""
-    if on_error not in ON_ERROR:
-        raise ParameterError(f"on_error={on_error!r}: choose {' or '.join(ON_ERROR)}")
+    check_choice("on_error", on_error, ON_ERROR)
     return on_error
 
 

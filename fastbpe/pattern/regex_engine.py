@@ -14,7 +14,7 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from ..errors import ParameterError, PatternError
+from ..errors import PatternError, check_choice
 from ..threads import check_stopped
 from .ast import INVALID, Alt, Atomic, Chars, Look, Node, Repeat, Seq, UnitSet
 from .parser import Foreign, parse_foreign
@@ -38,8 +38,7 @@ class RegexEngine:
     """
 
     def __init__(self, pattern: str, unmatched: str = "refuse") -> None:
-        if unmatched not in ("refuse", "isolate"):
-            raise ParameterError(f"unmatched={unmatched!r}: choose 'refuse' or 'isolate'")
+        check_choice("unmatched", unmatched, ("refuse", "isolate"))
         self.pattern = pattern
         self.unmatched = unmatched
         node = parse_foreign(pattern)

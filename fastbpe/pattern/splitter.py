@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import PatternError
+from ..errors import PatternError, check_choice
 from ..kernels.spans import check_spans
 from ..kernels.split import SplitTable, split_ends, split_last_cut
 from ..text import utf8
@@ -36,8 +36,7 @@ class Splitter:
     """
 
     def __init__(self, pattern: str | Sequence[str] | None = "cl100k", unmatched: str = "refuse") -> None:
-        if unmatched not in UNMATCHED:
-            raise PatternError(f"unmatched={unmatched!r}: choose refuse or isolate")
+        check_choice("unmatched", unmatched, UNMATCHED)
         self.unmatched = unmatched
         self.name: str | None
         self.pattern: Any  # str, tuple of str, or None

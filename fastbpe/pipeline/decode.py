@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from fastbpe.errors import DataError, ParameterError
+from fastbpe.errors import DataError, check_choice
 from fastbpe.pipeline.entries import reader_options
 from fastbpe.shards.reader import TokenShards
 from fastbpe.shards.texts import read_texts
@@ -22,8 +22,7 @@ def decode_dataset(
     {"text": ...} for every document, in which bytes that are not UTF-8 become U+FFFD. With `tokenizer` it must be
     the one that encoded. Raises ParameterError for another form, DataError for another tokenizer or damaged shards.
     """
-    if documents not in FORMS:
-        raise ParameterError(f"documents must be raw or jsonl, not {documents!r}")
+    check_choice("documents", documents, FORMS)
     if tokenizer is not None:
         check_tokenizer(shards, tokenizer)
     if documents == "raw":

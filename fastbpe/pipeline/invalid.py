@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fastbpe.corpus.blocks import Address, Block
-from fastbpe.errors import DataError, ParameterError
+from fastbpe.errors import DataError, check_choice
 from fastbpe.kernels.utf8 import count_invalid, replace_invalid
 from fastbpe.pipeline.units import Unit
 
@@ -29,8 +29,7 @@ class InvalidBytes:
 
 def check_errors(errors: str) -> str:
     """`errors` when it is one of ERRORS; ParameterError otherwise."""
-    if errors not in ERRORS:
-        raise ParameterError(f"errors={errors!r}: choose {', '.join(ERRORS[:-1])} or {ERRORS[-1]}")
+    check_choice("errors", errors, ERRORS)
     return errors
 
 

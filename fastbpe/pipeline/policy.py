@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from fastbpe.errors import ParameterError
+from fastbpe.errors import ParameterError, check_choice
 from fastbpe.kernels.special import SpecialTrie, make_spans
 from fastbpe.pipeline.units import Unit
 from fastbpe.tokenizer import Tokenizer
@@ -38,8 +38,7 @@ class Policy:
     ) -> "Policy":
         """Raises ParameterError for tokens that the tokenizer does not have and for a place there is not."""
         specials = tokenizer.special_tokens
-        if eos_place not in ("append", "prepend"):
-            raise ParameterError(f"eos_place must be append or prepend, not {eos_place!r}")
+        check_choice("eos_place", eos_place, ("append", "prepend"))
         if eos_place == "prepend" and bos_token is not None and eos_token is not None:
             raise ParameterError("bos_token and an eos_token that is prepended would both begin a document; choose one")
         for name in (bos_token, eos_token):

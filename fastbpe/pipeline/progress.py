@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol, Self, TextIO
 
-from fastbpe.errors import ParameterError
+from fastbpe.errors import ParameterError, check_choice
 
 LINE_SECONDS = 5.0
 EVENT_SECONDS = 0.5
@@ -246,13 +246,12 @@ def as_progress(value: ProgressLike) -> Progress:
 
 def progress_on(stream: TextIO | None = None, style: str = "auto") -> Progress:
     """A progress on a stream (standard error): `auto` (bars on a terminal, else lines), `json` or `none`."""
+    check_choice("style", style, ("auto", "json", "none"))
     stream = stream or sys.stderr
     if style == "none":
         return Progress()
     if style == "json":
         return Progress(JsonLines(stream))
-    if style != "auto":
-        raise ParameterError(f"progress style {style!r}: choose auto, json or none")
     on_terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
     return Progress(Bars(stream) if on_terminal else Lines(stream))
 

@@ -11,7 +11,7 @@ from fastbpe import __version__
 from fastbpe.corpus.sources import Corpus, Files
 from fastbpe.corpus.weights import WeightsLike
 from fastbpe.counts import ChunkCounts
-from fastbpe.errors import DataError, MemoryBoundError, ParameterError
+from fastbpe.errors import DataError, MemoryBoundError, ParameterError, check_choice
 from fastbpe.merging import Merges, OnMerges, check_parameters, learn_merges, merging_bytes
 from fastbpe.model import PLACEMENTS, ROLES, list_names
 from fastbpe.normalizing import check_normalizer
@@ -210,8 +210,7 @@ def _check(
         )
     if vocab_size > LARGEST_VOCABULARY:
         raise ParameterError(f"vocab_size={vocab_size}: more than {LARGEST_VOCABULARY} ids do not fit in 32 bits")
-    if special_placement not in PLACEMENTS:
-        raise ParameterError(f"special_placement={special_placement!r}: choose one of {', '.join(PLACEMENTS)}")
+    check_choice("special_placement", special_placement, PLACEMENTS)
     if min_chunk_count < 1:
         raise ParameterError(f"min_chunk_count={min_chunk_count}: it must be at least 1, which keeps every chunk")
     for role in ROLES:

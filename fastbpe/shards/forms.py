@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbpe.errors import FastbpeError, FormatError, ParameterError
+from fastbpe.errors import FastbpeError, FormatError, ParameterError, check_choice
 from fastbpe.shards.naming import shard_name
 from fastbpe.shards.npy import header as npy_header
 from fastbpe.shards.npy import open_tokens
@@ -176,6 +176,5 @@ FORMS: dict[str, Form] = {form.name: form for form in (Npy(), NanoGpt(), LlmC(),
 
 def form_named(name: str) -> Form:
     """Raises ParameterError for a name that no form has."""
-    if name not in FORMS:
-        raise ParameterError(f"format={name!r}: choose one of {', '.join(FORMS)}")
+    check_choice("format", name, FORMS)
     return FORMS[name]
