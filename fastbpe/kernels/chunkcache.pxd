@@ -6,9 +6,9 @@ of 16 to CACHE_LONGEST bytes have long slots, 32 bytes too, that point into the 
 the ring has overwritten is forgotten. A chunk is found by its bytes alone; a hash only tells where to look.
 
 Two slots share a cache line, the set that a hash points to. What is found comes to the front of its set, what is new
-enters behind it and pushes out what was there: what is used often stays, and nothing ever overflows. (Sets of four slots on two
-lines were tried: they keep more, but what is new costs a second line.) The tables start small and grow with what
-enters, up to their bounds.
+enters behind it and pushes out what was there: what is used often stays, and nothing ever overflows. (Sets of four
+slots on two lines were tried: they keep more, but what is new costs a second line.) The tables start small and grow
+with what enters, up to their bounds.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t

@@ -111,7 +111,9 @@ cdef void cache_clear(ChunkCache* cache) noexcept nogil:
 
 cdef int64_t cache_bytes(const ChunkCache* cache) noexcept nogil:
     return (
-        (<int64_t>SET_BYTES << cache.narrow.bits) + (<int64_t>SET_BYTES << cache.long_.bits) + (<int64_t>1 << cache.ring_bits)
+        (<int64_t>SET_BYTES << cache.narrow.bits)
+        + (<int64_t>SET_BYTES << cache.long_.bits)
+        + (<int64_t>1 << cache.ring_bits)
     )
 
 
