@@ -25,6 +25,7 @@ from fastbpe.atomic import atomic_write
 from fastbpe.errors import FormatError, ParameterError
 from fastbpe.kernels.partitions import sum_rows
 from fastbpe.normalizing import check_normalizer
+from fastbpe.npy_header import npy_header
 from fastbpe.pattern.named import resolve
 from fastbpe.weight import LARGEST, Weight, as_weight
 
@@ -383,7 +384,7 @@ def _let_go(array: npt.NDArray[Any]) -> None:
 
 def _write_array(file: IO[bytes], array: npt.NDArray[Any]) -> None:
     """The array as an .npy file, a stretch at a time."""
-    np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
+    file.write(npy_header(array.dtype, len(array)))
     for start in range(0, len(array), 8 * _ROWS):
         file.write(array[start : start + 8 * _ROWS].tobytes())
         _let_go(array)

@@ -10,12 +10,13 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fastbpe.kernels.partitions import merge_runs
+from fastbpe.npy_header import npy_header
 
 Table = tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int64]]
 Run = tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]
@@ -55,9 +56,9 @@ class Runs:
             open(folder / "starts.npy", "wb") as starts,
             open(folder / "counts.npy", "wb") as counts,
         ):
-            _write_header(data, sum(run.n_bytes for run in sums), np.uint8)
-            _write_header(starts, sum(run.n for run in sums) + 1, np.int64)
-            _write_header(counts, sum(run.n for run in sums), np.int64)
+            data.write(npy_header(np.dtype(np.uint8), sum(run.n_bytes for run in sums)))
+            starts.write(npy_header(np.dtype(np.int64), sum(run.n for run in sums) + 1))
+            counts.write(npy_header(np.dtype(np.int64), sum(run.n for run in sums)))
             np.zeros(1, np.int64).tofile(starts)
             base = 0
             for lower, upper in itertools.pairwise(_bounds(sums)):
@@ -146,8 +147,3 @@ def _load(folder: Path) -> Run:
 
 def _mapped(path: Path) -> npt.NDArray[Any]:
     return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
-
-
-def _write_header(file: BinaryIO, n: int, dtype: type[np.generic]) -> None:
-    description = np.lib.format.dtype_to_descr(np.dtype(dtype))
-    np.lib.format.write_array_header_1_0(file, {"descr": description, "fortran_order": False, "shape": (n,)})

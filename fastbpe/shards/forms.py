@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbpe.errors import FastbpeError, FormatError, ParameterError, check_choice
+from fastbpe.npy_header import npy_header
 from fastbpe.shards.naming import shard_name
-from fastbpe.shards.npy import header as npy_header
 from fastbpe.shards.npy import open_tokens
 
 UNLIMITED = 1 << 62

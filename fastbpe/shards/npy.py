@@ -1,6 +1,5 @@
-"""One-dimensional NPY files: a header that can be written again when the length is known, and safe opening."""
+"""Safe opening of one-dimensional NPY files, and of raw tokens."""
 
-import io
 import os
 import tokenize
 from pathlib import Path
@@ -11,14 +10,6 @@ import numpy as np
 from fastbpe.errors import FormatError
 
 MAGIC = b"\x93NUMPY"
-
-
-def header(dtype: np.dtype[Any], n: int) -> bytes:
-    """NPY 1.0 header of an array (n,). Its size is the same for every n, so it can be overwritten."""
-    out = io.BytesIO()
-    description = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (n,)}
-    np.lib.format.write_array_header_1_0(out, description)
-    return out.getvalue()
 
 
 def open_tokens(path: str | os.PathLike[str], raw_dtype: np.dtype[Any] | None = None) -> np.ndarray:

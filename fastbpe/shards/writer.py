@@ -18,11 +18,11 @@ import numpy as np
 
 from fastbpe.atomic import atomic_write, sync_directory
 from fastbpe.errors import FastbpeError, FormatError, ParameterError
+from fastbpe.npy_header import npy_header
 from fastbpe.shards.forms import UNLIMITED, Form, Origin, form_named
 from fastbpe.shards.journal import Journal, write_all
 from fastbpe.shards.manifest import ShardEntry
 from fastbpe.shards.naming import INDEX, index_name, split_of
-from fastbpe.shards.npy import header
 
 SHARD_TOKENS = 100_000_000
 EARLY_SYNC_BYTES = 32 << 20
@@ -253,7 +253,7 @@ class ShardWriter:
             finally:
                 os.close(closed.descriptor)
             index = index_name(number, self._split)
-            others = {index: header(np.dtype("<i8"), len(ends)) + ends.astype("<i8").tobytes()}
+            others = {index: npy_header(np.dtype("<i8"), len(ends)) + ends.astype("<i8").tobytes()}
             others |= self.form.beside(name, self.dtype, ends, closed.origins)
             hashes = {}
             for other, data in others.items():
