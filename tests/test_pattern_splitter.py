@@ -155,6 +155,17 @@ def test_isolated():
             Splitter(pattern, unmatched="isolate")
 
 
+@pytest.mark.parametrize("engine", ["dfa", "regex"])
+def test_a_dollar_is_the_end_of_the_text_only(engine):
+    """As in Rust; in Python it also stands before a last newline."""
+    also = "" if engine == "dfa" else r"|(?<=!)x"
+    at_end, at_lines = Splitter(rf"a+${also}|[\s\S]"), Splitter(rf"a+(?m:$){also}|[\s\S]")
+    assert (at_end.engine, at_lines.engine) == (engine, engine)
+    assert at_end.split("aa\naa\n") == ["a", "a", "\n", "a", "a", "\n"]
+    assert at_end.split("aa\naa") == ["a", "a", "\n", "aa"]
+    assert at_lines.split("aa\naa\n") == ["aa", "\n", "aa", "\n"]
+
+
 def test_the_regex_module_takes_what_does_not_compile():
     splitter = Splitter(r"\w+(?<!a)|[\s\S]")
     assert splitter.engine == "regex" and splitter.table is None
