@@ -74,34 +74,12 @@ def fastbpe(vocabulary: Vocabulary, threads: int, one: bool) -> Prepared:
     import fastbpe
 
     if Path(vocabulary.name).is_file():
-        tokenizer, published_ids = fastbpe.load(vocabulary.name), None
+        tokenizer = fastbpe.load(vocabulary.name)
     else:
-        tokenizer, published_ids = of_merges(vocabulary)
+        pattern = {"cl100k_base": "cl100k", "o200k_base": "o200k"}[vocabulary.name]
+        tokenizer = fastbpe.Tokenizer.from_ranks(read_ranks(vocabulary.content()), pattern)
     tokenizer.encode("a")  # its tables are made when first needed: that is loading
-
-    def ids(raw: Flat) -> Flat:
-        return raw if published_ids is None else (published_ids[raw[0]], raw[1])
-
-    return lambda texts: tokenizer.encode_batch_to_numpy(texts, threads=threads), ids
-
-
-def of_merges(vocabulary: Vocabulary) -> tuple[Any, NDArray[np.uint32]]:
-    """fastbpe's tokenizer of the vocabulary's merges in the order of their ranks, and the published id of each id."""
-    import json
-
-    from fastbpe import Tokenizer
-    from fastbpe.alphabet import from_characters
-
-    ids = {bytes([byte]): byte for byte in range(256)}
-    merges = []
-    model = json.loads(vocabulary.file("json").read_bytes())["model"]
-    for pair in model["merges"]:
-        left, right = map(from_characters, pair)
-        merges.append((ids[left], ids[right]))
-        ids[left + right] = len(ids)
-    ranks = read_ranks(vocabulary.content())
-    pattern = {"cl100k_base": "cl100k", "o200k_base": "o200k"}[vocabulary.name]
-    return Tokenizer.from_merges(merges, pattern=pattern), np.array([ranks[token] for token in ids], np.uint32)
+    return lambda texts: tokenizer.encode_batch_to_numpy(texts, threads=threads), lambda raw: raw
 
 
 def gigatoken(vocabulary: Vocabulary, threads: int, one: bool) -> Prepared:
