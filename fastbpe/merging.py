@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,9 @@ class Merges:
 
     def __len__(self) -> int:
         return len(self.pairs)
+
+    def __getitem__(self, part: slice) -> Merges:
+        return replace(self, pairs=self.pairs[part], counts=self.counts[part], tokens_after=self.tokens_after[part])
 
 
 def merging_bytes(counts: ChunkCounts, n_merges: int) -> int:

@@ -1,6 +1,10 @@
 """fastbpe train, from files to tokenizer files."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -256,3 +260,86 @@ def test_the_normalizer(fastbpe_command, tmp_path):
     assert fastbpe_command("encode", tok, text, "-o", shards).code == 0
     verified = fastbpe_command("verify", shards, "--source", text)
     assert verified.code == 0 and "came back, compared in NFC" in verified.out
+
+
+STOPPED = """
+import itertools, os, signal, sys
+import fastbpe.merging
+from fastbpe.pipeline import checkpoint, count
+from fastbpe.cli.outcome import run
+from fastbpe.cli import interrupt
+fastbpe.merging._WORK = 1
+checkpoint.LATE, count.SEGMENT_BYTES = 0, 1
+function, nth, number = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+whole, calls = getattr(checkpoint.Checkpoint, function), itertools.count(1)
+def stopping(*arguments):
+    whole(*arguments)
+    if next(calls) == nth:
+        os.kill(os.getpid(), number)
+setattr(checkpoint.Checkpoint, function, stopping)
+interrupt.watch()
+os._exit(run(sys.argv[4:]))
+"""
+
+
+def stopped(function: str, nth: int, number: int, *arguments: str | Path) -> tuple[int, str]:
+    """Runs the command in a process that sends itself a signal when it has come to a point; its code and its words."""
+    command = [sys.executable, "-c", STOPPED, function, str(nth), str(int(number)), *map(str, arguments)]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    result = subprocess.run(command, capture_output=True, env=environment, text=True)
+    return result.returncode, result.stderr
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize(("function", "nth"), [("counted", 1), ("counted", 2), ("learned", 4)])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_training_that_was_stopped_goes_on(
+    fastbpe_command: Shell, tmp_path: Path, function: str, nth: int, number: int
+) -> None:
+    for i in range(4):
+        (tmp_path / f"{i}.txt").write_text(TEXT + f"{i} " * i)
+    texts = [tmp_path / f"{i}.txt" for i in range(4)]
+    whole, out, logs = tmp_path / "whole.json", tmp_path / "out.json", [tmp_path / "a.tsv", tmp_path / "b.tsv"]
+    options = ("--vocab-size", "275", "--progress", "json")
+    assert fastbpe_command("train", *texts, "-o", whole, *options, "--log", logs[0]).code == 0
+    command = ("train", *texts, "-o", out, *options, "--log", logs[1])
+    code, err = stopped(function, nth, number, *command)
+    if number == signal.SIGINT:
+        assert code == 130
+        assert "--resume goes on with what lies in" in err and "interrupted" in err
+    else:
+        assert code == -signal.SIGKILL, err
+    there = {path.name for path in tmp_path.iterdir()} - {"whole.json", "a.tsv", *(path.name for path in texts)}
+    assert there == ({"out.json.work"} if function == "counted" else {"out.json.work", "b.tsv"})
+    fastbpe_command(*command).failed(2, "out.json.work", "--resume")
+    code, _, err = fastbpe_command(*command, "--resume")
+    assert code == 0, err
+    assert out.read_bytes() == whole.read_bytes()
+    assert logs[0].read_bytes() == logs[1].read_bytes()
+    assert not (tmp_path / "out.json.work").exists()
+    done = {event["phase"]: event["done"] for event in map(json.loads, err.splitlines()) if event["finished"]}
+    everything = sum(path.stat().st_size for path in texts)
+    assert done["count"] < everything
+    assert done["merge"] < 19 or function == "counted"
+
+
+def test_resume_without_anything_to_go_on_from(fastbpe_command: Shell, text: Path, tmp_path: Path) -> None:
+    out = tmp_path / "tok.json"
+    assert fastbpe_command("train", text, "-o", out, "--vocab-size", "262", "--resume").code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["text.txt", "tok.json"]
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_interrupted_while_it_counts(tmp_path: Path) -> None:
+    """From a pipe that gives text and does not end."""
+    command = [sys.executable, "-m", "fastbpe", "train", "-", "-o", "tok.json", "--vocab-size", "300"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*command, "--log", "m.tsv"], cwd=tmp_path, env=environment, **pipes) as process:
+        process.stdin.write(TEXT.encode() * 10_000)  # more than the pipe holds: it is being read
+        process.stdin.flush()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+        assert process.stderr.read() == b"fastbpe: interrupted\n"
+        process.stdin.close()
+    assert not list(tmp_path.iterdir())

@@ -34,7 +34,7 @@ def test_counts_equal_the_reference(pattern: str, texts: list[str], threads: int
     def in_blocks(self: Corpus):
         return blocks(self, block_bytes)
 
-    def small(table_bytes: int) -> BoundedCounter:
+    def small(table_bytes: int, runs: object) -> BoundedCounter:
         return BoundedCounter(table_bytes if block_bytes > 1 else 0, 1, 1)
 
     blocks = Corpus.blocks

@@ -69,3 +69,26 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     runs.close()
     assert not list(tmp_path.iterdir())
     assert rows(*table) == [(b"abc", 1)]
+
+
+def test_runs_that_are_kept_outlive_their_maker(tmp_path: Path) -> None:
+    pieces = [[b"a", b"bb", b"a"], [b"ccc", b"a"], [b"bb", b"d" * 20]]
+    position, names = 0, None
+    for piece in pieces:
+        counter, runs = Counter(1, 1, True), Runs(tmp_path / "runs", names)
+        counter.add(b"".join(piece), None, position, None, np.cumsum([len(chunk) for chunk in piece], dtype=np.int64))
+        position += sum(map(len, piece))
+        counter.flush()
+        for partition in range(2):
+            runs.write(partition, counter.take(partition))
+        names = runs.names
+        counter.add(b"lost", None, position)
+        counter.flush()
+        for partition in range(2):
+            runs.write(partition, counter.take(partition))
+        runs.close()
+    for _ in range(2):
+        runs = Runs(tmp_path / "runs", names)
+        assert rows(*runs.table(2)) == expected(pieces)
+        runs.close()
+    assert {path.name for path in (tmp_path / "runs").iterdir()} == {name for of in names.values() for name in of}

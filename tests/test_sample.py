@@ -25,7 +25,7 @@ def taken(source, max_bytes: int, seed: int | None = None, block_bytes: int = 1 
         corpus = Corpus(source)
         sample = sample_of(corpus, max_bytes, seed, Progress())
         found, addresses, rest, position = [], [], b"", 0
-        for block in sample.blocks(corpus):
+        for block in sample.blocks(corpus.blocks()):
             assert block.position == position
             position += len(block.data)
             start = 0

@@ -182,3 +182,26 @@ def test_a_big_file_is_streamed(tmp_path):
     assert [len(block.data) for block in blocks] == [30_000, 30_000, 30_000, 10_000]
     assert [block.open for block in blocks] == [True, True, True, False]
     assert np.concatenate([block.data for block in blocks]).tobytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("segment_bytes", [1, 25, 60, 10**6])
+def test_segments_are_the_blocks_and_go_on_anywhere(tmp_path, segment_bytes):
+    for i in range(9):
+        (tmp_path / f"{i}.txt").write_bytes(b"%d line\n" % i * (i + 1))
+        (tmp_path / f".{i}").touch()
+        (tmp_path / f"{i}.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    source = files(tmp_path, tmp_path / "*.txt", lines=True)
+    whole = Corpus(source)
+    expected = documents_of(whole.blocks())
+    parts, states = [], []
+    corpus = Corpus(source)
+    for blocks in corpus.segments(segment_bytes):
+        parts.append(documents_of(blocks))
+        states.append(corpus.read)
+    assert [document for part in parts for document in part] == expected
+    assert corpus.reports == whole.reports
+    for k, state in enumerate(states, 1):
+        corpus = Corpus(source)
+        more = [documents_of(blocks) for blocks in corpus.segments(segment_bytes, state)]
+        assert more == parts[k:]
+        assert corpus.reports == whole.reports

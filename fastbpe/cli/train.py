@@ -1,5 +1,6 @@
 """fastbpe train: text or chunk counts in, one tokenizer file out for each size asked for."""
 
+import contextlib
 import json as json_module
 import sys
 from pathlib import Path
@@ -8,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from fastbpe.cli import options
+from fastbpe.cli.mergelog import MergeLog
 from fastbpe.cli.source import counts_source, refuse_reading, text_source, weights
 from fastbpe.cli.source import told as told_of_sources
 from fastbpe.errors import MemoryBoundError, ParameterError
 
 if TYPE_CHECKING:
-    from fastbpe.merging import Merges
+    from fastbpe.pipeline.checkpoint import Checkpoint
     from fastbpe.pipeline.progress import Progress
     from fastbpe.tokenizer import Tokenizer
 
@@ -53,8 +55,12 @@ def train(
     memory: options.Memory = None,
     threads: options.Threads = None,
     log: Annotated[
-        Path | None, Parameter(help="Also write the merges to this file, one a line, tab-separated, with their counts.")
+        Path | None,
+        Parameter(help="Also write the merges to this file as they are learned, one a line, with their counts."),
     ] = None,
+    resume: Annotated[
+        bool, Parameter(help="Go on with a training that was stopped, however it was.", negative="", show_default=False)
+    ] = False,
     progress: options.ProgressStyle = "auto",
     json: options.Json = False,
 ) -> int:
@@ -64,8 +70,6 @@ def train(
     from fastbpe.pipeline.entries import source_entries
     from fastbpe.pipeline.progress import progress_on
     from fastbpe.pipeline.train import train as run
-
-    parts: list[Merges] = []
 
     targets = outputs(output, sizes(vocab_size))
     for path in [*targets.values(), *([log] if log else [])]:
@@ -95,8 +99,16 @@ def train(
             given["unmatched"] = unmatched
         if special:
             given["special_tokens"] = special
-    try:
-        with progress_on(style=progress) as display:
+    n_special = len(special or (() if counts is None else counts.special_tokens))
+    with contextlib.ExitStack() as stack:
+        kept = work_directory(output, resume)
+        if kept is not None:
+            stack.enter_context(kept)
+        merge_log = (
+            stack.enter_context(MergeLog(log, n_special if special_placement == "first" else 0)) if log else None
+        )
+        display = stack.enter_context(progress_on(style=progress))
+        try:
             tokenizer = run(
                 source,
                 max(targets),
@@ -113,24 +125,30 @@ def train(
                 errors=errors,
                 threads=threads,
                 progress=display,
-                on_merges=parts.append if log else None,
+                on_merges=merge_log,
+                checkpoint=kept,
                 **given,
             )
-    except MemoryBoundError as error:
-        if counts is None and isinstance(error.counts, ChunkCounts):
-            saved = output.with_name(f"{output.stem}.counts.npz")
-            error.counts.save(saved)
-            raise MemoryBoundError(f"{error}; the counts are in {saved}, which fastbpe train takes") from None
-        raise
-    code = 0 if counts is not None else told_of_sources(source_entries(source))
-    told_of_invalid_bytes(display)
-    results = []
-    for size, path in targets.items():
-        smaller = tokenizer if size == max(targets) else tokenizer.truncate(size)
-        smaller.save(path)
-        results.append(result(smaller, path))
-    if log:
-        write_log(tokenizer, parts, log)
+        except MemoryBoundError as error:
+            if counts is None and isinstance(error.counts, ChunkCounts):
+                saved = output.with_name(f"{output.stem}.counts.npz")
+                error.counts.save(saved)
+                raise MemoryBoundError(f"{error}; the counts are in {saved}, which fastbpe train takes") from None
+            raise
+        except KeyboardInterrupt:
+            if kept is not None and kept.of_use:
+                print(f"fastbpe: --resume goes on with what lies in {kept.directory}", file=sys.stderr)
+            raise
+        display.close()
+        code = 0 if counts is not None else told_of_sources(source_entries(source))
+        told_of_invalid_bytes(display)
+        results = []
+        for size, path in targets.items():
+            smaller = tokenizer if size == max(targets) else tokenizer.truncate(size)
+            smaller.save(path)
+            results.append(result(smaller, path))
+        if kept is not None:
+            kept.remove()
     print(json_module.dumps(results if len(results) > 1 else results[0]) if json else "\n".join(map(told, results)))
     return code
 
@@ -151,6 +169,15 @@ def outputs(output: Path, wanted: list[int]) -> dict[int, Path]:
     return paths
 
 
+def work_directory(output: Path, resume: bool) -> "Checkpoint | None":
+    """Where a training keeps what it has come to, beside its output; None where there is no place for it."""
+    from fastbpe.pipeline.checkpoint import Checkpoint
+
+    if output.exists() and not output.is_file():
+        return None
+    return Checkpoint(output.with_name(f"{output.name}.work"), resume)
+
+
 def result(tokenizer: "Tokenizer", path: Path) -> dict[str, Any]:
     record = tokenizer.record or {}
     return {
@@ -160,24 +187,6 @@ def result(tokenizer: "Tokenizer", path: Path) -> dict[str, Any]:
         "stop_reason": record.get("stop_reason"),
         "fingerprint": tokenizer.fingerprint,
     }
-
-
-def write_log(tokenizer: "Tokenizer", parts: "list[Merges]", path: Path) -> None:
-    """A line for each merge: its ids, its token in GPT-2's byte alphabet, the pair's count, tokens left after it."""
-    import numpy as np
-
-    from fastbpe.alphabet import to_characters
-    from fastbpe.atomic import atomic_write
-
-    ids = tokenizer.model.merges.tolist()
-    counts = np.concatenate([part.counts for part in parts]).tolist() if parts else []
-    left = np.concatenate([part.tokens_after for part in parts]).tolist() if parts else []
-    lines = ["id\tleft\tright\ttoken\tcount\ttokens_left\n"]
-    for (a, b, product), count, tokens in zip(ids, counts, left, strict=True):
-        token = to_characters(tokenizer.token_bytes(product))
-        lines.append(f"{product}\t{a}\t{b}\t{token}\t{count}\t{tokens}\n")
-    with atomic_write(path) as file:
-        file.write("".join(lines).encode())
 
 
 def told_of_invalid_bytes(progress: "Progress") -> None:

@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -125,6 +125,19 @@ class FileState(NamedTuple):
     mtime_ns: int
 
 
+class Read(NamedTuple):
+    """How much of a source was read: files, and the reports as plain values."""
+
+    files: int
+    reports: list[dict[str, Any]]
+
+
+class _File(NamedTuple):
+    path: str
+    report: SourceReport
+    remote: bool
+
+
 @dataclass(frozen=True)
 class Survey:
     """Names, sizes and states of the files of a source, without reading them."""
@@ -152,6 +165,7 @@ class Corpus:
         self.reports: list[SourceReport] = []
         self.choose: Callable[[FileState], bool] | None = None
         """Which files on this machine are read, asked once for each in their order; None: all."""
+        self._read = 0
         self._exclude = None if exclude is None else os.fspath(exclude)
         self._files: Files | None = None
         self._records: Any = None
@@ -174,6 +188,42 @@ class Corpus:
             return ahead(pack(self._pieces_of_files(self._files, block_bytes), block_bytes))
         # What the user iterates over stays in the user's thread.
         return pack(self._pieces_of_records(block_bytes), block_bytes)
+
+    def segments(
+        self, segment_bytes: int, read: Read | None = None, block_bytes: int = BLOCK_BYTES
+    ) -> Iterator[Iterator[Block]]:
+        """The blocks in stretches of whole files of about `segment_bytes`, positions from 0 in each.
+
+        One is to be exhausted before the next is asked for; then `read` says what has been read. `read`: files to
+        leave out because they were read before, and the reports of that.
+        """
+        assert self._files is not None
+        files = self._files_to_read(self._files, read)
+
+        def pieces(first: _File) -> Iterator[SourcePiece]:
+            size, file = 0, first
+            while True:
+                if self._chosen(file):
+                    size += 0 if file.remote or file.path == STDIN else _state(file.path).size
+                    yield from self._pieces_of_file(file.path, file.report, block_bytes, file.remote)
+                self._read += 1
+                following = next(files, None) if size < segment_bytes else None
+                if following is None:
+                    return
+                file = following
+
+        for first in files:
+            yield ahead(pack(pieces(first), block_bytes))
+
+    def restore(self, read: Read) -> None:
+        """Has the reports of a reading before, of all there is."""
+        self.reports = [SourceReport(**report) for report in read.reports]
+        self._read = read.files
+
+    @property
+    def read(self) -> Read:
+        """What has been read, for `segments` to go on from."""
+        return Read(self._read, [asdict(report) for report in self.reports])
 
     @property
     def rejected(self) -> int:
@@ -230,23 +280,43 @@ class Corpus:
         return Corpus(Records(self._records, self.options, self.on_error))
 
     def _pieces_of_files(self, source: Files, block_bytes: int) -> Iterator[SourcePiece]:
-        for pattern in source.patterns:
+        for file in self._files_to_read(source):
+            if self._chosen(file):
+                yield from self._pieces_of_file(file.path, file.report, block_bytes, file.remote)
+
+    def _files_to_read(self, source: Files, read: Read | None = None) -> Iterator[_File]:
+        """All files but the first `read.files`, with their reports, which go on from those of `read`."""
+        before = [SourceReport(**report) for report in read.reports] if read else []
+        n_before = self._read = read.files if read else 0
+        number = 0
+
+        def skip(what: str, why: str) -> None:
+            if number >= n_before:  # else it is in the report already
+                report.skip(what, why)
+
+        for k, pattern in enumerate(source.patterns):
             remote = is_address(pattern)
             name = "standard input" if pattern == STDIN else shown(pattern) if remote else printable(pattern)
-            report = SourceReport(name, on_error=self.on_error)
-            if self.options.separator is not None:
-                report.documents_per_file = []
+            if k < len(before):
+                report = before[k]
+            else:
+                report = SourceReport(name, on_error=self.on_error)
+                if self.options.separator is not None:
+                    report.documents_per_file = []
             self.reports.append(report)
             if pattern == STDIN:
                 paths: Iterable[str] = [STDIN]
             elif remote:
-                paths = expand_address(pattern, report.skip)
+                paths = expand_address(pattern, skip)
             else:
-                paths = expand(pattern, report.skip, self._exclude)
+                paths = expand(pattern, skip, self._exclude)
             for path in paths:
-                if self.choose is not None and not self.choose(_state(path)):
-                    continue
-                yield from self._pieces_of_file(path, report, block_bytes, remote)
+                number += 1
+                if number > n_before:
+                    yield _File(path, report, remote)
+
+    def _chosen(self, file: _File) -> bool:
+        return self.choose is None or file.remote or file.path == STDIN or self.choose(_state(file.path))
 
     def _pieces_of_file(self, path: str, report: SourceReport, block_bytes: int, remote: bool) -> Iterator[SourcePiece]:
         name = "standard input" if path == STDIN else shown(path) if remote else printable(path)

@@ -34,7 +34,8 @@ class Weights:
         if self.denominator >= LARGEST:
             raise ParameterError(f"the weights have no common denominator below {LARGEST:,}: round them")
         self._matches = [re.compile(_regex(glob), re.DOTALL) for glob, _ in self.weights]
-        self._unmatched = set(range(len(self.weights)))
+        self.unmatched = set(range(len(self.weights)))
+        """Numbers of the globs that have matched no name so far."""
         self._last = ("", self.denominator)
 
     def __bool__(self) -> bool:
@@ -67,7 +68,7 @@ class Weights:
 
     def expect(self, names: Iterable[str]) -> None:
         """Raises ParameterError when a glob matches none of these names, which are all that will be read."""
-        names = list(names) if self._unmatched else []
+        names = list(names) if self.unmatched else []
         for name in names:
             self._find(name)
         if not any(mark in name for name in names for mark in _ARCHIVES):  # else their members have names, too
@@ -75,8 +76,8 @@ class Weights:
 
     def check(self) -> None:
         """Raises ParameterError when a glob has matched no name so far."""
-        if self._unmatched:
-            glob = self.weights[min(self._unmatched)][0]
+        if self.unmatched:
+            glob = self.weights[min(self.unmatched)][0]
             raise ParameterError(
                 f"the weight of {glob!r} is that of no source: no name matches, or an earlier glob matches each; "
                 "check the glob, or leave it out"
@@ -85,7 +86,7 @@ class Weights:
     def _find(self, name: str) -> int:
         for k, match in enumerate(self._matches):
             if match.fullmatch(name):
-                self._unmatched.discard(k)
+                self.unmatched.discard(k)
                 weight = self.weights[k][1]
                 return weight.numerator * (self.denominator // weight.denominator)
         return self.denominator

@@ -22,12 +22,14 @@ ROW_BYTES = 256
 
 
 class BoundedCounter:
-    """A `Counter` that writes partitions to runs when all of them take more than `table_bytes`."""
+    """A `Counter` that writes partitions to runs when all of them take more than `table_bytes`; to `runs` if given."""
 
-    def __init__(self, table_bytes: int, cache_bits: int = 14, partition_bits: int = 6) -> None:
+    def __init__(
+        self, table_bytes: int, cache_bits: int = 14, partition_bits: int = 6, runs: Runs | None = None
+    ) -> None:
         self._table_bytes = table_bytes
         self._counter = Counter(cache_bits, partition_bits, True)
-        self._runs = Runs()
+        self._runs = Runs() if runs is None else runs
         self._spilling = threading.Lock()
 
     def add(
@@ -49,12 +51,16 @@ class BoundedCounter:
         """(data, starts, counts) in order of first appearance; mapped from files when there were runs."""
         if not self._runs:
             return self._counter.finish()
-        self._counter.flush()
-        for partition in range(len(self._counter.sizes())):
-            self._runs.write(partition, self._counter.take(partition))
+        self.write_out()
         del self._counter
         trim()
         return self._runs.table(max(LEAST_ROWS, self._table_bytes // ROW_BYTES))
+
+    def write_out(self) -> None:
+        """Brings all that was counted to the runs. RuntimeError while another thread adds."""
+        self._counter.flush()
+        for partition in range(len(self._counter.sizes())):
+            self._runs.write(partition, self._counter.take(partition))
 
     def __enter__(self) -> Self:
         return self

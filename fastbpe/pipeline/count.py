@@ -1,10 +1,12 @@
 """count_chunks: from a source to the counts of its distinct chunks, on several threads."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
+from fastbpe.corpus.blocks import Block
 from fastbpe.corpus.report import SourceReport
-from fastbpe.corpus.sources import Corpus, Source
+from fastbpe.corpus.sources import Corpus, Read, Source, Survey
 from fastbpe.corpus.walk import printable
 from fastbpe.corpus.weights import Weights, WeightsLike
 from fastbpe.counts import ChunkCounts, CorpusTotals
@@ -13,9 +15,11 @@ from fastbpe.kernels.special import SpecialTrie
 from fastbpe.normalizing import GROWTH, UNICODE_VERSION, check_normalizer
 from fastbpe.pattern.splitter import Splitter
 from fastbpe.pipeline.bounded import BoundedCounter, table_bytes
-from fastbpe.pipeline.entries import source_entry
+from fastbpe.pipeline.checkpoint import SEGMENT_BYTES, Checkpoint
+from fastbpe.pipeline.entries import reader_entry, source_entry
 from fastbpe.pipeline.invalid import InvalidBytes, check_errors, invalid_in, replaced
-from fastbpe.pipeline.progress import ProgressLike, as_progress
+from fastbpe.pipeline.progress import Progress, ProgressLike, as_progress
+from fastbpe.pipeline.runs import Runs
 from fastbpe.pipeline.sample import Sample, sample_of
 from fastbpe.pipeline.units import Unit, units
 from fastbpe.text import utf8
@@ -35,6 +39,7 @@ def count_chunks(
     memory: str | int | None = None,
     threads: int | None = None,
     progress: ProgressLike = None,
+    checkpoint: Checkpoint | None = None,
 ) -> ChunkCounts:
     """Counts the distinct chunks of a source, rows in order of first appearance.
 
@@ -49,7 +54,7 @@ def count_chunks(
     sample_seed (0) chooses which, see fastbpe/pipeline/sample.py. memory: bounds the process while it counts, in bytes
     or as a text like "4GB" (None: three quarters of what there is); what does not fit goes to temporary files, from
     which the result is mapped then. threads: None takes the CPUs of this process. The rows are the same with any memory
-    and any number of threads.
+    and any number of threads. checkpoint: where much text is counted, keeps what was counted, whole files at a time.
 
     Raises ParameterError for what cannot be asked for, PatternError, DataError with the file and offset, MemoryError.
     """
@@ -61,38 +66,66 @@ def count_chunks(
     trie = _trie(special_tokens)
     corpus = source if isinstance(source, Corpus) else Corpus(source)
     shown = as_progress(progress)
-    found = InvalidBytes()
-    documents = n_bytes = 0
     survey = corpus.survey()
+    kept = checkpoint if checkpoint is not None and _is_worth(checkpoint, survey) else None
+    before = None
+    if kept is not None:
+        rules = {
+            "pattern": splitter.pattern,
+            "unmatched": unmatched,
+            "special_tokens": special_tokens,
+            "normalizer": None if normalizer is None else f"{normalizer} of Unicode {UNICODE_VERSION}",
+            "weights": weigh.described(),
+            "max_bytes": max_bytes,
+            "sample_seed": sample_seed,
+            "on_error": corpus.on_error,
+            **reader_entry(corpus.options, errors),
+        }
+        before = kept.begin_count(rules, corpus.states())
+    if kept is not None and before is not None and before["complete"]:
+        corpus.restore(Read(*before["read"]))
+        shown.phase("count", 0)
+        counts = kept.counts()
+        _finish(shown, counts, corpus if corpus is not source else None)
+        return counts
     if weigh and survey is not None:
         weigh.expect(printable(state.path) for state in corpus.states())
     sample = sample_of(corpus, max_bytes, sample_seed, shown)
-    total = None if survey is None else survey.text_bytes
-    if sample is not None:
-        total = sample.expected
-    shown.phase("count", total)
-    blocks = weigh.cut(corpus.blocks() if sample is None else sample.blocks(corpus))
-    if errors == "replace":
-        blocks = replaced(blocks, found)
-    with BoundedCounter(table_bytes(memory, threads)) as counter:
-
-        def count(unit: Unit) -> tuple[int, int, InvalidBytes]:
-            invalid = InvalidBytes() if errors == "replace" else invalid_in(unit, errors)
-            data, spans = unit.normalized(normalizer)
-            ends = splitter.span_ends(data, spans)
-            # A unit's text may grow: positions, which only give the order, leave room for it.
-            position = unit.position * (1 if normalizer is None else GROWTH)
-            counter.add(data, spans, position, splitter.table, ends, weigh.multiplier(unit.source))
-            return unit.stop, len(unit.ends), invalid
-
-        for size, ended, invalid in ordered_map(count, units(blocks, splitter, trie, normalizer=normalizer), threads):
-            documents += ended
-            n_bytes += size
-            found.add(invalid)
-            shown.advance(size)
+    runs = None
+    totals = CorpusTotals()
+    read = None
+    if kept is not None:
+        runs = Runs(kept.runs, before["runs"] if before else None)
+    if before is not None:
+        totals, read = CorpusTotals(**before["totals"]), Read(*before["read"])
+        weigh.unmatched = set(before["unmatched"])
+        if sample is not None:
+            sample.state = before["sample"]
+    expected = (None if survey is None else survey.text_bytes) if sample is None else sample.expected
+    shown.phase("count", None if expected is None else max(0, expected - totals.n_bytes))
+    with BoundedCounter(table_bytes(memory, threads), runs=runs) as counter:
+        counting = _Counting(counter, splitter, trie, normalizer, weigh, errors, threads, shown, totals)
+        if kept is None or runs is None:
+            counting.run(corpus.blocks() if sample is None else sample.blocks(corpus.blocks()))
+        else:
+            progress_made: dict[str, Any] | None = None
+            for blocks in corpus.segments(SEGMENT_BYTES, read):
+                if progress_made is not None:  # and there is more
+                    counter.write_out()
+                    kept.counted(progress_made | {"runs": runs.names})
+                counting.run(blocks if sample is None else sample.blocks(blocks))
+                progress_made = {
+                    "complete": False,
+                    "read": corpus.read,
+                    "totals": asdict(counting.totals),
+                    "unmatched": sorted(weigh.unmatched),
+                    "sample": None if sample is None else sample.state,
+                }
+                if sample is not None and sample.over:
+                    break
         rows = counter.finish()
-    totals = CorpusTotals(documents, n_bytes, found.count, None if found.first is None else str(found.first))
-    if sample is not None and not documents and sample.left_out:
+    totals = counting.totals
+    if sample is not None and not totals.documents and sample.left_out:
         raise ParameterError(
             f"max_bytes={max_bytes!r} takes no document: those that were chosen are longer; give more bytes, or cut "
             "the files into documents (lines, separator)"
@@ -110,12 +143,75 @@ def count_chunks(
         normalizer,
         None if normalizer is None else UNICODE_VERSION,
     )
-    facts = {"documents": documents, "chunks": counts.total, "distinct_chunks": len(counts)}
-    invalid_bytes = {"invalid_bytes": found.count, "first_invalid": totals.first_invalid} if found.count else {}
-    shown.finish(**facts, **invalid_bytes)
-    if not isinstance(source, Corpus):  # who gave a Corpus has its reports
-        corpus.warn()
+    if kept is not None:
+        kept.save_counts(counts, {"complete": True, "read": corpus.read})
+    _finish(shown, counts, corpus if corpus is not source else None)
     return counts
+
+
+class _Counting:
+    """Counts blocks after blocks into one counter."""
+
+    def __init__(
+        self,
+        counter: BoundedCounter,
+        splitter: Splitter,
+        trie: SpecialTrie | None,
+        normalizer: str | None,
+        weigh: Weights,
+        errors: str,
+        threads: int,
+        shown: Progress,
+        totals: CorpusTotals,
+    ) -> None:
+        self._counter, self._splitter, self._trie, self._weigh = counter, splitter, trie, weigh
+        self._normalizer, self._errors, self._threads, self._shown = normalizer, errors, threads, shown
+        self.totals = totals
+        """What has been counted so far."""
+
+    def run(self, blocks: Iterable[Block]) -> None:
+        """Counts blocks that end with a document; their positions are from 0."""
+        counter, splitter, weigh, errors = self._counter, self._splitter, self._weigh, self._errors
+        normalizer = self._normalizer
+        found = InvalidBytes()
+        before = self.totals.n_bytes
+        documents = n_bytes = 0
+
+        def count(unit: Unit) -> tuple[int, int, InvalidBytes]:
+            invalid = InvalidBytes() if errors == "replace" else invalid_in(unit, errors)
+            data, spans = unit.normalized(normalizer)
+            ends = splitter.span_ends(data, spans)
+            # A unit's text may grow: positions, which only give the order, leave room for it.
+            position = (before + unit.position) * (1 if normalizer is None else GROWTH)
+            counter.add(data, spans, position, splitter.table, ends, weigh.multiplier(unit.source))
+            return unit.stop, len(unit.ends), invalid
+
+        blocks = weigh.cut(blocks)
+        if errors == "replace":
+            blocks = replaced(blocks, found)
+        cut = units(blocks, splitter, self._trie, normalizer=normalizer)
+        for size, ended, invalid in ordered_map(count, cut, self._threads):
+            documents += ended
+            n_bytes += size
+            found.add(invalid)
+            self._shown.advance(size)
+        first = None if found.first is None else str(found.first)
+        self.totals += CorpusTotals(documents, n_bytes, found.count, first)
+
+
+def _is_worth(checkpoint: Checkpoint, survey: Survey | None) -> bool:
+    """Whether counting is worth checkpoints: files, and enough of them, or a run before has thought so."""
+    return checkpoint.counting or (survey is not None and survey.bytes >= SEGMENT_BYTES)
+
+
+def _finish(shown: Progress, counts: ChunkCounts, own: Corpus | None) -> None:
+    """Tells what was found; of a Corpus that the caller has not (`own`), what was wrong with it, too."""
+    totals = counts.corpus
+    facts = {"documents": totals.documents, "chunks": counts.total, "distinct_chunks": len(counts)}
+    found = {"invalid_bytes": totals.invalid_bytes, "first_invalid": totals.first_invalid}
+    shown.finish(**facts, **(found if totals.invalid_bytes else {}))
+    if own is not None:
+        own.warn()
 
 
 def _entry(report: SourceReport, weigh: Weights, sample: Sample | None) -> dict[str, Any]:

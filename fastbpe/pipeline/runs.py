@@ -6,8 +6,10 @@ a time.
 """
 
 import itertools
+import os
+import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,21 +29,35 @@ _PARTS = ("data", "starts", "counts", "firsts")
 class Runs:
     """A temporary folder of runs, made when the first one is written. Any thread may write.
 
-    What a full or failing disk raises, OSError, comes through.
+    kept: a folder for runs that are to outlive the process, with `names`, what it holds already; others there are
+    removed. What a full or failing disk raises, OSError, comes through.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, kept: Path | None = None, names: Mapping[str, list[str]] | None = None) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._numbers = itertools.count()
-        self._written: dict[int, list[Path]] = {}
+        self._kept = kept
+        self._written = {
+            int(partition): [Path(kept or "", name) for name in of] for partition, of in (names or {}).items()
+        }
+        known = {path.name for paths in self._written.values() for path in paths}
+        self._numbers = itertools.count(1 + max(map(int, known), default=-1))
+        if kept is not None and kept.is_dir():
+            for path in kept.iterdir():
+                if path.name not in known:
+                    shutil.rmtree(path)
 
     def __bool__(self) -> bool:
         return bool(self._written)
 
+    @property
+    def names(self) -> dict[str, list[str]]:
+        """What has been written, for each partition in order."""
+        return {str(partition): [path.name for path in paths] for partition, paths in self._written.items()}
+
     def write(self, partition: int, run: Run) -> None:
         """Writes what was taken from a partition."""
         if len(run[2]):
-            self._written.setdefault(partition, []).append(self._save(run))
+            self._written.setdefault(partition, []).append(self._save(run, self._kept))
 
     def table(self, rows_at_once: int) -> Table:
         """(data, starts, counts) of all runs, in order of first appearance, mapped from files.
@@ -78,15 +94,21 @@ class Runs:
         """One run of a partition in place of all of them."""
         folders = self._written[partition]
         run = merge_runs(_load(folder) for folder in folders) if len(folders) > 1 else _load(folders[0])
-        for folder in folders:
-            for name in _PARTS:
-                (folder / f"{name}.npy").unlink()
+        if self._kept is None:
+            for folder in folders:
+                for name in _PARTS:
+                    (folder / f"{name}.npy").unlink()
         return _SortedRun(self._save(run), len(run[2]), len(run[0]), run[3][::stride].copy())
 
-    def _save(self, run: Run) -> Path:
-        folder = self._new_folder()
+    def _save(self, run: Run, kept: Path | None = None) -> Path:
+        folder = self._new_folder() if kept is None else kept / str(next(self._numbers))
+        folder.mkdir(parents=True, exist_ok=True)
         for k, name in enumerate(_PARTS):
-            np.save(folder / f"{name}.npy", run[k], allow_pickle=False)
+            with open(folder / f"{name}.npy", "wb") as file:
+                np.save(file, run[k], allow_pickle=False)
+                if kept is not None:
+                    file.flush()
+                    os.fsync(file.fileno())
         return folder
 
     def _new_folder(self) -> Path:

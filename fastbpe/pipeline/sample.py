@@ -9,7 +9,7 @@ and taken when it fits into what is left of max_bytes. Of any other source (stan
 documents from the front are taken, up to the first that does not fit. Threads and blocks have no part in it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ _ALL = 2**64 - 1
 
 
 class Sample:
-    """Chooses documents. `blocks` is to be called once."""
+    """Chooses documents. `blocks` may be called again for what follows."""
 
     def __init__(self, max_bytes: int, seed: int | None, size: int | None) -> None:
         if size is None and seed is not None:
@@ -40,7 +40,10 @@ class Sample:
         self._taken = self._position = self._number = 0
         self.left_out = False
         """Whether any document was not taken."""
-        self._over = False
+        self.over = False
+        """Whether nothing more will be taken."""
+        self.by_file: FileChoice | None = None
+        """Where files are chosen before they are read."""
         self._held: list[Block] = []
         self._held_bytes = 0
         self._open = False  # whether the last document goes on in the next block
@@ -55,20 +58,34 @@ class Sample:
         """What is recorded."""
         return {"max_bytes": self.max_bytes, "seed": None if self.size is None else self.seed, "of_bytes": self.size}
 
+    @property
+    def state(self) -> dict[str, Any]:
+        """How far it has come, between two calls of `blocks`, as plain values; set it to go on from there."""
+        state = {"taken": self._taken, "number": self._number, "over": self.over, "left_out": self.left_out}
+        return state | ({} if self.by_file is None else {"files": self.by_file.number, "bytes": self.by_file.taken})
+
+    @state.setter
+    def state(self, state: dict[str, Any]) -> None:
+        self._taken, self._number = state["taken"], state["number"]
+        self.over, self.left_out = state["over"], state["left_out"]
+        if self.by_file is not None:
+            self.by_file.number, self.by_file.taken = state["files"], state["bytes"]
+
     def chosen(self, first: int, n: int) -> npt.NDArray[np.bool_]:
         """Which of the documents number first .. first + n - 1 are chosen."""
         if self._limit == _ALL:
             return np.ones(n, np.bool_)
         return _mix(np.arange(first, first + n, dtype=np.uint64) + self._key) < np.uint64(self._limit)
 
-    def blocks(self, corpus: Corpus) -> Iterator[Block]:
-        """The blocks of a corpus with the documents of the sample alone."""
-        for block in corpus.blocks():
-            yield from self._take(block, corpus.choose is None)
-            if self._over:
+    def blocks(self, blocks: Iterable[Block]) -> Iterator[Block]:
+        """The blocks with the documents of the sample alone, positions from 0. They end with a document."""
+        self._position = 0
+        for block in blocks:
+            yield from self._take(block)
+            if self.over:
                 return
 
-    def _take(self, block: Block, choose: bool) -> Iterator[Block]:
+    def _take(self, block: Block) -> Iterator[Block]:
         n, first = len(block.ends), 0
         if self._open:
             size = int(block.ends[0]) if n else len(block.data)
@@ -82,13 +99,13 @@ class Sample:
             self._held, self._held_bytes, self._open = [], 0, False
             first = 1
         numbers = n - first + block.open
-        chosen = self.chosen(self._number, numbers) if choose else np.ones(numbers, np.bool_)
+        chosen = self.chosen(self._number, numbers) if self.by_file is None else np.ones(numbers, np.bool_)
         self._number += numbers
         starts = np.concatenate((np.zeros(1, np.int64), block.ends))
         kept = self._fitting(np.flatnonzero(chosen[: n - first]) + first, np.diff(starts))
         if len(kept):
             yield self._placed(documents(block, kept))
-        if block.open and not self._over:
+        if block.open and not self.over:
             self._open, self._kept = True, bool(chosen[-1])
             self._hold(block, n, len(block.data) - int(starts[-1]), False)
 
@@ -99,19 +116,19 @@ class Sample:
             return chosen
         kept = []
         for document in chosen.tolist():
-            if self._over:
+            if self.over:
                 break
             if self._fits(int(sizes[document])):
                 self._taken += int(sizes[document])
                 kept.append(document)
-                self._over = self._full(self._taken)
+                self.over = self._full(self._taken)
         return np.array(kept, np.int64)
 
     def _fits(self, size: int) -> bool:
         fits = self._taken + size <= self.max_bytes
         self.left_out |= not fits
         # What is read once is not read in vain.
-        self._over = self._over or (not fits and self.size is None)
+        self.over = self.over or (not fits and self.size is None)
         return fits
 
     def _hold(self, block: Block, document: int, size: int, ends: bool) -> None:
@@ -123,7 +140,7 @@ class Sample:
             self._kept, self._held = False, []
             return
         self._held.append(documents(block, np.array([document])))
-        self._over = ends and self._full(self._taken + self._held_bytes)
+        self.over = ends and self._full(self._taken + self._held_bytes)
 
     def _full(self, taken: int) -> bool:
         return taken == self.max_bytes and not self.whole
@@ -139,13 +156,13 @@ class FileChoice:
 
     def __init__(self, sample: Sample) -> None:
         self._sample = sample
-        self._number = self._taken = 0
+        self.number = self.taken = 0
 
     def __call__(self, state: FileState) -> bool:
         sample = self._sample
-        number, self._number = self._number, self._number + 1
-        takes = bool(sample.chosen(number, 1)[0]) and self._taken + state.size <= sample.max_bytes
-        self._taken += state.size * takes
+        number, self.number = self.number, self.number + 1
+        takes = bool(sample.chosen(number, 1)[0]) and self.taken + state.size <= sample.max_bytes
+        self.taken += state.size * takes
         sample.left_out |= not takes
         return takes
 
@@ -194,7 +211,7 @@ def sample_of(corpus: Corpus, max_bytes: str | int | None, seed: int | None, sho
     survey = corpus.survey()
     if survey is not None and survey.plain and not corpus.options.plain:
         sample = Sample(size, seed, survey.bytes)
-        corpus.choose = FileChoice(sample)
+        corpus.choose = sample.by_file = FileChoice(sample)
         return sample
     if survey is not None and survey.plain:
         return Sample(size, seed, survey.bytes)

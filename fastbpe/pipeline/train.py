@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from fastbpe import __version__
 from fastbpe.corpus.sources import Corpus, Files
 from fastbpe.corpus.weights import WeightsLike
 from fastbpe.counts import ChunkCounts
 from fastbpe.errors import DataError, MemoryBoundError, ParameterError, check_choice
-from fastbpe.merging import Merges, OnMerges, check_parameters, learn_merges, merging_bytes
+from fastbpe.merging import Merges, OnMerges, check_parameters, learn_merges, learn_more_merges, merging_bytes
 from fastbpe.model import PLACEMENTS, ROLES, list_names
 from fastbpe.normalizing import check_normalizer
 from fastbpe.pattern.named import resolve
+from fastbpe.pipeline.checkpoint import Checkpoint
 from fastbpe.pipeline.count import count_chunks
 from fastbpe.pipeline.invalid import check_errors
 from fastbpe.pipeline.memory import memory_bound, resident_memory
@@ -54,6 +59,8 @@ def train(
     threads: int | None = None,
     progress: ProgressLike = None,
     on_merges: OnMerges | None = None,
+    checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+    resume: bool = False,
 ) -> Tokenizer:
     """Trains a tokenizer of at most vocab_size ids: 256 bytes, merges and special tokens.
 
@@ -71,6 +78,9 @@ def train(
     memory: as bytes or "4GB", bounds the process while it counts (None: three quarters of what there is) and refuses a
     merging that would need more.
     on_merges: called with each run of new merges as they are learned.
+    checkpoint: a directory for what a long training has come to; with resume=True a training that was stopped, however
+    it was, goes on from there and ends with the same tokenizer. It is removed in the end. Where the files, or what
+    decides the result, have changed meanwhile, ParameterError says what.
 
     Raises ParameterError before anything is read when a parameter cannot be honoured, DataError for an empty corpus,
     and MemoryBoundError, with the counts, when merging would need more than `memory`.
@@ -90,7 +100,11 @@ def train(
     bound = memory_bound(memory)
     own = None if isinstance(source, ChunkCounts | Corpus) else Corpus(source)
     source = own or source
-    with as_progress(progress) as display:
+    with contextlib.ExitStack() as stack:
+        display = stack.enter_context(as_progress(progress))
+        kept = checkpoint
+        if kept is not None and not isinstance(kept, Checkpoint):
+            kept = stack.enter_context(Checkpoint(kept, resume))
         if isinstance(source, ChunkCounts):
             counts = source
         else:
@@ -107,6 +121,7 @@ def train(
                 memory=memory,
                 threads=threads,
                 progress=display,
+                checkpoint=kept,
             )
         corpus = counts.facts()
         everything, counts = counts, counts.at_least(min_chunk_count)
@@ -118,10 +133,21 @@ def train(
             own.warn()
         check_memory(everything, counts, n_merges, bound)
         del everything
-        display.phase("merge", n_merges, "merges")
-        tell = telling(display, on_merges)
-        merges = learn_merges(counts, n_merges, min_frequency, max_token_length, tie_break, tell)
+        rules = {"min_frequency": min_frequency, "max_token_length": max_token_length, "tie_break": tie_break}
+        before = kept.merges(counts, rules) if kept is not None else None
+        known = 0 if before is None else min(len(before), n_merges)
+        display.phase("merge", n_merges - known, "merges")
+        tell = telling(display, on_merges, kept)
+        if before is None or not known:
+            merges = learn_merges(counts, n_merges, min_frequency, max_token_length, tie_break, tell)
+        else:
+            before = before[:known]
+            if on_merges is not None:
+                on_merges(before)
+            merges = go_on(before, counts, n_merges, min_frequency, max_token_length, tie_break, tell)
         display.finish(stopped_by=merges.stop_reason)
+        if kept is not None and kept is not checkpoint:
+            kept.remove()
     parameters = {
         "vocab_size": vocab_size,
         "min_frequency": min_frequency,
@@ -178,11 +204,52 @@ def refuse_for_counts(errors: str, weights: WeightsLike, max_bytes: str | int | 
         raise ParameterError("max_bytes and sample_seed take a sample of text; these are chunk counts")
 
 
-def telling(display: Progress, on_merges: OnMerges | None) -> OnMerges:
-    """What happens with merges as they are learned: the display advances, and they are handed on."""
+def go_on(
+    before: Merges,
+    counts: ChunkCounts,
+    n_merges: int,
+    min_frequency: int,
+    max_token_length: int | None,
+    tie_break: str,
+    on_merges: OnMerges,
+) -> Merges:
+    """What `learn_merges` gives, when the first merges are known: the chunks are encoded with them.
+
+    Raises ParameterError when that does not leave the tokens that were left.
+    """
+    tokenizer = Tokenizer.from_merges(before.pairs, pattern="none")
+    ids, offsets = tokenizer.encode_chunks(counts.data, counts.starts)
+    if int(np.dot(np.diff(offsets), counts.counts)) != int(before.tokens_after[-1]):
+        raise ParameterError("the merges that were learned before do not fit the text: remove the checkpoint")
+    model = tokenizer.model
+    more = learn_more_merges(
+        (ids, offsets),
+        counts.counts,
+        np.diff(model.starts),
+        np.concatenate((np.arange(256), np.full(len(before), -1))),
+        n_merges - len(before),
+        min_frequency,
+        max_token_length,
+        tie_break,
+        on_merges,
+        counts.denominator,
+    )
+    return Merges(
+        np.concatenate((before.pairs, more.pairs)),
+        np.concatenate((before.counts, more.counts)),
+        np.concatenate((before.tokens_after, more.tokens_after)),
+        more.stop_reason,
+        more.denominator,
+    )
+
+
+def telling(display: Progress, on_merges: OnMerges | None, checkpoint: Checkpoint | None = None) -> OnMerges:
+    """What happens with merges as they are learned: the display advances, they are kept and handed on."""
 
     def tell(part: Merges) -> None:
         display.advance(len(part))
+        if checkpoint is not None:
+            checkpoint.learned(part)
         if on_merges is not None:
             on_merges(part)
 
