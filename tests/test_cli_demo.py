@@ -1,12 +1,14 @@
 """fastbpe demo, on a small library of its own."""
 
+import shutil
+import sys
 import sysconfig
 from pathlib import Path
 
 import pytest
 from cli_runner import Shell
 
-from fastbpe.cli.demo import library_patterns
+from fastbpe.cli.demo import library_patterns, program
 
 
 @pytest.fixture
@@ -49,3 +51,13 @@ def test_what_is_no_demo_is_left_alone(fastbpe_command: Shell, library: Path) ->
     Path("demo/mine.txt").write_text("mine")
     fastbpe_command("demo").failed(2, "demo exists and is no earlier demo")
     assert Path("demo/mine.txt").read_text() == "mine"
+
+
+def test_what_to_type_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: "/usr/bin/fastbpe")
+    assert program() == "fastbpe"
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(sys, "argv", [".venv/bin/fastbpe", "demo"])
+    assert program() == ".venv/bin/fastbpe"
+    monkeypatch.setattr(sys, "argv", ["/somewhere/fastbpe/__main__.py", "demo"])
+    assert program().endswith(" -m fastbpe")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from cli_runner import Shell
 
+from fastbpe.cli.inspect import _histogram
 from fastbpe.tokenizer import Tokenizer
 
 MERGES = [(101, 115), (256, 116), (32, 257), (10, 10), (230, 156)]
@@ -71,3 +72,12 @@ def test_errors(fastbpe_command: Shell, tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_bytes(b"plain text\xff")
     fastbpe_command("inspect", text).failed(3, "text.txt")
+
+
+def test_long_tokens_share_bars() -> None:
+    assert [line.split("█")[0].split() for line in _histogram({1: 256, 32: 4, 33: 1, 64: 2, 65: 1})] == [
+        ["1:", "256"],
+        ["32:", "4"],
+        ["33-64:", "3"],
+        ["65-128:", "1"],
+    ]

@@ -58,6 +58,7 @@ def test_codes(
     ("arguments", "words"),
     [
         (["bogus"], "unknown command 'bogus': choose train, count, encode"),
+        (["--bogus"], "unknown option --bogus (see: fastbpe --help)"),
         (["train", "x"], "--output is missing (see: fastbpe train --help)"),
         (["train", "x", "-o", "y", "--vocab-size"], "--vocab-size is missing its value"),
         (["train", "x", "--vocabsize", "3"], "unknown option --vocabsize"),

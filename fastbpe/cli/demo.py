@@ -6,6 +6,7 @@ import shutil
 import sys
 import sysconfig
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,8 +57,16 @@ def demo(
     print(f"\n{manifest.bytes / manifest.tokens:.2f} bytes per token; every byte came back from the shards.")
     print(f"\nshlex.quote, token by token:\n\n{sample(tokenizer)}\n")
     print(f"The tokenizer is {tokenizer_file}, the shards are in {shards}. Go on with:")
-    print(f"  fastbpe inspect {shlex.quote(str(tokenizer_file))}")
-    print(f"  fastbpe show {shlex.quote(str(tokenizer_file))} 'your own text'")
+    print(f"  {program()} inspect {shlex.quote(str(tokenizer_file))}")
+    print(f"  {program()} show {shlex.quote(str(tokenizer_file))} 'your own text'")
+
+
+def program() -> str:
+    """What to type for fastbpe: make demo runs it from a virtual environment that need not be on the path."""
+    if shutil.which("fastbpe"):
+        return "fastbpe"
+    called = Path(sys.argv[0])
+    return shlex.quote(str(called)) if called.stem == "fastbpe" else f"{shlex.quote(sys.executable)} -m fastbpe"
 
 
 def library_patterns() -> list[str]:
@@ -85,7 +94,9 @@ def table(events: "list[Event]", seconds: float) -> str:
     rows = [("phase", "done", "seconds", "speed", "found")]
     for event in events:
         speed = f"{amount(int(event.rate), event.unit)}/s"
-        rows.append((event.phase, amount(event.done, event.unit), f"{event.seconds:.2f}", speed, event.found))
+        facts = {name: value for name, value in event.facts.items() if name != "first_invalid"}  # a path is too wide
+        found = replace(event, facts=facts).found
+        rows.append((event.phase, amount(event.done, event.unit), f"{event.seconds:.2f}", speed, found))
     rows.append(("all", "", f"{seconds:.2f}", "", ""))
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     lines = []

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from fastbpe.tokenizer import Tokenizer
 
 BAR = 40
+LONG = 32
 
 
 def inspect(
@@ -128,5 +129,13 @@ def _plain(value: object) -> str:
 
 
 def _histogram(lengths: dict[int, int]) -> list[str]:
-    most = max(lengths.values())
-    return [f"  {length:>5}: {n:>7,}  {'█' * max(1, round(BAR * n / most))}" for length, n in lengths.items()]
+    """A bar for each length, and above LONG one for each doubling: long tokens are few, of many lengths."""
+    bars: dict[str, int] = {}
+    for length, n in lengths.items():
+        name = str(length)
+        if length > LONG:
+            power = (length - 1).bit_length()
+            name = f"{2 ** (power - 1) + 1}-{2**power}"
+        bars[name] = bars.get(name, 0) + n
+    most = max(bars.values())
+    return [f"  {name:>7}: {n:>7,}  {'█' * max(1, round(BAR * n / most))}" for name, n in bars.items()]

@@ -29,7 +29,13 @@ Inputs = Annotated[
 ]
 TokenizerFile = Annotated[Path, Parameter(name="TOKENIZER", help="A tokenizer file.")]
 ShardDirectory = Annotated[Path, Parameter(name="SHARDS", help="A directory written by fastbpe encode.")]
-Pattern = Annotated[str, Parameter(help="A named split pattern (gpt2, cl100k, poetry, none ...) or a regex.")]
+Pattern = Annotated[
+    str,
+    Parameter(
+        help="A named split pattern (gpt2, cl100k, poetry, none ...) or a regex; cl100k unless given.",
+        show_default=False,
+    ),
+]
 Unmatched = Annotated[
     Literal["refuse", "isolate"],
     Parameter(help="Text the pattern leaves out: refuse such a pattern, or keep each stretch as a chunk."),

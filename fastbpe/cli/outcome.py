@@ -113,6 +113,8 @@ def usage_message(error: CycloptsError, arguments: list[str]) -> str:
     if isinstance(error, UnknownCommandError):
         from fastbpe.cli.app import COMMANDS
 
+        if arguments[0].startswith("-"):
+            return f"unknown option {arguments[0]}"
         return f"unknown command {arguments[0]!r}: choose {', '.join(COMMANDS)}"
     if isinstance(error, MissingArgumentError) and error.argument is not None:
         names = error.argument.names or (error.argument.name,)

@@ -20,7 +20,7 @@ def verify(
     source: Annotated[
         tuple[str, ...],
         Parameter(
-            help="The text they came from, read again and compared document by document: files, directories, globs.",
+            help="The text they came from, read again and compared by document; --source=- reads standard input.",
             show_default=False,
             consume_multiple=True,
         ),

@@ -89,11 +89,12 @@ def loads(content: bytes) -> Tokenizer:
     try:
         root = json.loads(content.decode(), parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
-        raise FormatError(f"not UTF-8 at byte {error.start}") from None
+        raise FormatError(f"not a fastbpe tokenizer file: not UTF-8 at byte {error.start}") from None
     except FormatError:
         raise
     except json.JSONDecodeError as error:
-        raise FormatError(f"not JSON at line {error.lineno}, column {error.colno}: {error.msg}") from None
+        place = f"line {error.lineno}, column {error.colno}"
+        raise FormatError(f"not a fastbpe tokenizer file: not JSON at {place}: {error.msg}") from None
     except ValueError as error:
         raise FormatError(f"not JSON that can be read: {error}") from None
     except RecursionError:

@@ -198,9 +198,10 @@ class Bars:
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as RichProgress
+        from rich.table import Column
 
         self._bars = RichProgress(
-            TextColumn("{task.description:<10}"),
+            TextColumn("{task.description:<10}", table_column=Column(no_wrap=True, min_width=10)),
             BarColumn(bar_width=30),
             TextColumn("{task.fields[state]}"),
             TimeRemainingColumn(elapsed_when_finished=True),

@@ -283,7 +283,9 @@ def _check(
     for role in ROLES:
         name = roles[role]
         if name is not None and name not in names:
-            raise ParameterError(f"{role}_token={name!r} is not among the special tokens: {names}")
+            raise ParameterError(
+                f"{role}_token={name!r} is not among the special tokens {names}: name it there (--special)"
+            )
 
 
 def _settled(
