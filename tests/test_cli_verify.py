@@ -17,4 +17,11 @@ def test_against_the_manifest_alone(fastbpe_command: Shell, tmp_path: Path) -> N
     assert code == 0
     assert out == f"{shards}: 1 shards, 2 tokens, 1 documents are as they were written\n"
     facts = json.loads(fastbpe_command("verify", shards, "--progress", "none", "--json").out)
-    assert facts == {"shards_directory": str(shards), "shards": 1, "tokens": 2, "documents": 1, "bytes": None}
+    assert facts == {
+        "shards_directory": str(shards),
+        "shards": 1,
+        "tokens": 2,
+        "documents": 1,
+        "bytes": None,
+        "normalizer": None,
+    }
