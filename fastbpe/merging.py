@@ -46,12 +46,17 @@ class Merges:
 
 
 def merging_bytes(counts: ChunkCounts, n_merges: int) -> int:
-    """The memory that learning n_merges from these counts takes beside them, rounded up.
+    """The memory that learning n_merges from these counts takes beside them, rounded up."""
+    return merging_need(len(counts.data), len(counts), n_merges)
+
+
+def merging_need(n_bytes: int, n_chunks: int, n_merges: int) -> int:
+    """`merging_bytes` for so many distinct chunks of so many bytes.
 
     A cell of four bytes for each token and each chunk, and a place of eight for each pair that is kept: as a rule
     fewer are kept than there are tokens, but those that no longer hold their pair stay until it is merged.
     """
-    cells = len(counts.data) + 2 * len(counts)
+    cells = n_bytes + 2 * n_chunks
     return 16 * cells + 128 * n_merges + 2**25
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from fastbpe.cli import options
+from fastbpe.cli.estimate import told_estimate
 from fastbpe.cli.source import text_source, told, weights
 from fastbpe.errors import ParameterError
 
@@ -26,6 +27,7 @@ def count(
     sample_seed: options.SampleSeed = None,
     memory: options.Memory = None,
     threads: options.Threads = None,
+    dry_run: options.DryRun = False,
     progress: options.ProgressStyle = "auto",
     json: options.Json = False,
 ) -> int:
@@ -40,7 +42,17 @@ def count(
         raise ParameterError(f"{output}: name the file .npz, by which fastbpe train knows chunk counts")
     options.check_output(output)
     options.check_outputs_apart([output], inputs)
-    corpus_read = Corpus(text_source(inputs, reading))
+    source = text_source(inputs, reading)
+    if dry_run:
+        parameters = {
+            "pattern": pattern,
+            "special_tokens": special,
+            "normalizer": normalizer,
+            "unmatched": unmatched,
+            "errors": errors,
+        }
+        return told_estimate(source, parameters, json, max_bytes=max_bytes, memory=memory, threads=threads)
+    corpus_read = Corpus(source)
     with progress_on(style=progress) as display:
         counts = count_chunks(
             corpus_read,

@@ -114,6 +114,12 @@ Memory = Annotated[
     str | None,
     Parameter(help="Bound of the memory, as 4GB; three quarters of what there is unless given.", show_default=False),
 ]
+DryRun = Annotated[
+    bool,
+    Parameter(
+        help="Read a little of the text and say the time, memory and disk to expect.", negative="", show_default=False
+    ),
+]
 Json = Annotated[bool, Parameter(name="--json", help="Print the result as JSON.", show_default=False)]
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from fastbpe.cli import options
+from fastbpe.cli.estimate import told_estimate
 from fastbpe.cli.mergelog import MergeLog
 from fastbpe.cli.source import counts_source, refuse_reading, text_source, weights
 from fastbpe.cli.source import told as told_of_sources
@@ -61,6 +62,7 @@ def train(
     resume: Annotated[
         bool, Parameter(help="Go on with a training that was stopped, however it was.", negative="", show_default=False)
     ] = False,
+    dry_run: options.DryRun = False,
     progress: options.ProgressStyle = "auto",
     json: options.Json = False,
 ) -> int:
@@ -100,6 +102,18 @@ def train(
         if special:
             given["special_tokens"] = special
     n_special = len(special or (() if counts is None else counts.special_tokens))
+    if dry_run:
+        merging = {"min_frequency": min_frequency, "max_token_length": max_token_length, "tie_break": tie_break}
+        return told_estimate(
+            text_source(inputs, reading) if counts is None else counts,
+            given | {"normalizer": normalizer, "errors": errors},
+            json,
+            n_merges=max(targets) - 256 - n_special,
+            merging=merging,
+            max_bytes=max_bytes,
+            memory=memory,
+            threads=threads,
+        )
     with contextlib.ExitStack() as stack:
         kept = work_directory(output, resume)
         if kept is not None:
