@@ -37,7 +37,7 @@ def normalized(text: bytes, form: str) -> bytes:
 
 
 def normalize_spans(data: bytes, spans: NDArray[np.int64], form: str | None) -> tuple[bytes, NDArray[np.int64]]:
-    """data and its spans (see kernels/special.pyx) with each span of text normalized.
+    """data and its spans (see kernels/spans.pyx) with each span of text normalized.
 
     Each must be a whole stretch, or end where normalization joins nothing; what a pattern sees behind such an end is
     normalized too.

@@ -445,7 +445,7 @@ class Tokenizer:
     def encode_spans(
         self, data: bytes | NDArray[np.uint8], spans: NDArray[np.int64]
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The ids of spans of a buffer (see kernels/special.pyx), uint32, and offsets, int64 of n + 1: those of span i
+        """The ids of spans of a buffer (see kernels/spans.pyx), uint32, and offsets, int64 of n + 1: those of span i
         are ids[offsets[i]:offsets[i + 1]]. For pipelines; any thread may call it."""
         ends = self.splitter.span_ends(data, spans)
         return self._encoder.encode_spans(data, spans, ends)

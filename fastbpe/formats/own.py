@@ -25,7 +25,7 @@ import numpy as np
 
 from fastbpe.atomic import atomic_write
 from fastbpe.errors import DataError, FormatError, PatternError
-from fastbpe.model import Model
+from fastbpe.model import ID_LIMIT, Model
 from fastbpe.tokenizer import Tokenizer
 
 FORMAT = "fastbpe tokenizer"
@@ -202,8 +202,8 @@ def _list(root: dict[str, Any], key: str) -> list[Any]:
 
 
 def _id(value: Any, place: str) -> int:
-    if type(value) is not int or not 0 <= value < 2**32 - 1:
-        raise FormatError(f"{place}: {value!r} is not an id (0 .. 2**32 - 2)")
+    if type(value) is not int or not 0 <= value < ID_LIMIT:
+        raise FormatError(f"{place}: {value!r} is not an id (0 .. {ID_LIMIT - 1})")
     return value
 
 

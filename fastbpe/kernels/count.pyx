@@ -21,6 +21,7 @@ from fastbpe.kernels.chunkmap cimport (
     chunkmap_memory,
 )
 from fastbpe.kernels.packed cimport PACKED_MAX, Packed, packed_equal, packed_hash, packed_hash_long, packed_load
+from fastbpe.kernels.pages cimport pages_zeroed
 from fastbpe.kernels.partitions cimport (
     MAX_PARTITION_BITS,
     PARTITION_BITS,
@@ -233,18 +234,18 @@ cdef class Counter:
 
 cdef CountState* state_new(int cache_bits, int partition_bits) noexcept nogil:
     cdef CountState* state = <CountState*> calloc(1, sizeof(CountState))
-    cdef size_t line = 2 * sizeof(ChunkEntry)
+    cdef char* lines = NULL
     if state == NULL:
         return NULL
     state.set_mask = (<uint64_t> 1 << cache_bits) - 1
     state.multiplier = 1
     state.max_count = INT64_MAX
-    state.block = calloc((<size_t> 1 << cache_bits) + 1, line)
+    state.block = pages_zeroed(2 * sizeof(ChunkEntry) << cache_bits, &lines)
     state.ends = <int64_t*> malloc(N_ENDS * sizeof(int64_t))
     if waiting_init(&state.waiting, partition_bits) != CHUNKMAP_OK or state.block == NULL or state.ends == NULL:
         state_free(state)
         return NULL
-    state.cache = <ChunkEntry*> ((<size_t> state.block + line - 1) // line * line)
+    state.cache = <ChunkEntry*> lines
     return state
 
 

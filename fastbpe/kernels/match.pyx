@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
-from fastbpe.kernels.pairmap cimport PairMap, pairmap_free, pairmap_get, pairmap_init, pairmap_insert
+from fastbpe.kernels.pairmap cimport PairMap, pair_key, pairmap_free, pairmap_get, pairmap_init, pairmap_insert
 
 from fastbpe.errors import DataError, ParameterError
 from fastbpe.kernels.tokens import tokens_of_merges
@@ -130,8 +130,8 @@ cdef int _fill_rows(MatchTable* table, const int64_t* halves, const int64_t* sta
         if row >= 256:
             table.rows[row].left = <uint32_t>halves[2 * (row - 256)]
             table.rows[row].right = <uint32_t>halves[2 * (row - 256) + 1]
-            pairmap_insert(&table.pairs, <uint64_t>table.rows[row].left << 32 | table.rows[row].right, row)
-            bit = _sieve_bit(table, <uint64_t>table.rows[row].left << 32 | table.rows[row].right)
+            pairmap_insert(&table.pairs, pair_key(table.rows[row].left, table.rows[row].right), row)
+            bit = _sieve_bit(table, pair_key(table.rows[row].left, table.rows[row].right))
             table.sieve[bit >> 6] |= <uint64_t>1 << (bit & 63)
     return 0
 
@@ -164,7 +164,7 @@ cdef bint pair_stands(const MatchTable* table, uint32_t left, uint32_t right, ui
     cdef uint32_t left_limit = limit, right_limit = limit, crossing
     cdef uint64_t key
     while True:
-        key = <uint64_t>left << 32 | right
+        key = pair_key(left, right)
         if _maybe(table, key):
             crossing = <uint32_t>pairmap_get(&table.pairs, key, ROW_NONE)
             if crossing < left_limit and crossing <= right_limit:

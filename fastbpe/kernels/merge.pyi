@@ -1,6 +1,7 @@
 import numpy as np
 import numpy.typing as npt
 
+MAX_TOKENS: int
 STOP_REASONS: dict[int, str | None]
 
 class Merger:

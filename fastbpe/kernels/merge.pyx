@@ -29,13 +29,15 @@ from fastbpe.kernels.merging cimport (
     merging_free,
     merging_init,
     new_pair,
-    pair_key,
     push_pair,
     too_long,
 )
-from fastbpe.kernels.pairmap cimport pairmap_get, pairmap_prefetch
+from fastbpe.kernels.pairmap cimport pair_key, pairmap_get, pairmap_prefetch
 from fastbpe.kernels.prefetch cimport fastbpe_prefetch
 from fastbpe.kernels.sweep cimport sweep
+
+MAX_TOKENS = 2**32 - 8
+"""Some short of what 32 bits hold: cells have marks of their own there."""
 
 cdef enum:
     AHEAD = 12  # places between a prefetch and its use
@@ -281,8 +283,8 @@ cdef class Merger:
             total += counts[i] * (starts[i + 1] - starts[i])
         if sorted(byte_ids) != list(range(256)):
             raise ValueError("byte_ids must be a permutation of 0..255")
-        if not 0 <= n_merges <= 2**32 - 8 - n_initial:
-            raise ValueError(f"n_merges must be 0..{2**32 - 8 - n_initial}, not {n_merges}")
+        if not 0 <= n_merges <= MAX_TOKENS - n_initial:
+            raise ValueError(f"n_merges must be 0..{MAX_TOKENS - n_initial}, not {n_merges}")
         if min_frequency < 1:
             raise ValueError(f"min_frequency must be at least 1, not {min_frequency}")
         if not 1 <= max_bucket_bits <= 40:

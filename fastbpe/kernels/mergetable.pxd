@@ -5,7 +5,7 @@ Immutable once built. Pairs of bytes have a table of their own, other pairs are 
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
-from fastbpe.kernels.pairmap cimport PairMap, pairmap_get
+from fastbpe.kernels.pairmap cimport PairMap, pair_key, pairmap_get
 
 cdef enum:
     MERGE_NONE = 0xFFFFFFFF  # rank of a pair that never merges
@@ -20,7 +20,7 @@ cdef struct MergeTable:
 
 
 cdef inline uint32_t merge_rank(const MergeTable* table, uint32_t left, uint32_t right) noexcept nogil:
-    return <uint32_t>pairmap_get(&table.ranks, <uint64_t>left << 32 | right, MERGE_NONE)
+    return <uint32_t>pairmap_get(&table.ranks, pair_key(left, right), MERGE_NONE)
 
 
 cdef class MergeList:

@@ -4,10 +4,10 @@ A rank table (tiktoken's: two tokens may merge when their joined bytes are a tok
 in which all pairs with one product share a rank, so that among them the leftmost goes first.
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
 
-from fastbpe.kernels.pairmap cimport pairmap_free, pairmap_init, pairmap_insert
+from fastbpe.kernels.pairmap cimport pair_key, pairmap_free, pairmap_init, pairmap_insert
 
 from fastbpe.errors import ParameterError
 
@@ -66,7 +66,7 @@ cdef int _build(MergeTable* table, const uint32_t* byte_ids, const int64_t* merg
         if not shared_ranks or i == 0 or merges[3 * i + 2] != merges[3 * i - 1]:
             rank += 1
             table.products[rank] = <uint32_t>merges[3 * i + 2]
-        pairmap_insert(&table.ranks, <uint64_t>merges[3 * i] << 32 | <uint64_t>merges[3 * i + 1], rank)
+        pairmap_insert(&table.ranks, pair_key(<uint32_t>merges[3 * i], <uint32_t>merges[3 * i + 1]), rank)
     for first in range(256):
         for second in range(256):
             table.byte_ranks[first << 8 | second] = merge_rank(table, byte_ids[first], byte_ids[second])

@@ -14,7 +14,7 @@ distinct counts ("weights"), so that a step loads no word.
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from fastbpe.kernels.heap cimport Heap
-from fastbpe.kernels.pairmap cimport PairMap
+from fastbpe.kernels.pairmap cimport PairMap, pair_key
 
 cdef enum:
     WEIGHT_BITS = 24  # a place is cell << WEIGHT_BITS | index of the chunk's weight
@@ -81,10 +81,6 @@ cdef struct Merging:
     uint32_t* out_pairs  # left, right of each merge
     int64_t* out_counts
     int64_t* out_tokens
-
-
-cdef inline uint64_t pair_key(uint32_t left, uint32_t right) noexcept nogil:
-    return <uint64_t>left << 32 | right
 
 
 cdef inline int64_t bucket_of(const Merging* m, uint32_t left, uint32_t right) noexcept nogil:

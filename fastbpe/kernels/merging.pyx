@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 
 from fastbpe.kernels.heap cimport HeapEntry, heap_free, heap_push
-from fastbpe.kernels.pairmap cimport PairMap, pairmap_free, pairmap_init, pairmap_insert
+from fastbpe.kernels.pairmap cimport PairMap, pair_key, pairmap_free, pairmap_init, pairmap_insert
 
 
 cdef int merging_init(

@@ -1,11 +1,11 @@
 """A map from a 64-bit key to a 64-bit value: open addressing, linear probing, nothing is ever deleted.
 
-The key of a pair is left << 32 | right. PAIRMAP_EMPTY marks a free slot and is no key: it would be a pair of two ids
+The key of a pair of ids is `pair_key`. PAIRMAP_EMPTY marks a free slot and is no key: it would be a pair of two ids
 that both are 2**32 - 1. Cost of a look-up: one multiplication and, at the load kept here (at most a half), rarely
 more than one cache line.
 """
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 from fastbpe.kernels.prefetch cimport fastbpe_prefetch
@@ -25,6 +25,10 @@ cdef struct PairMap:
     PairSlot* slots  # 2**bits of them
     int bits
     int64_t n  # keys stored
+
+
+cdef inline uint64_t pair_key(uint32_t left, uint32_t right) noexcept nogil:
+    return <uint64_t>left << 32 | right
 
 
 cdef inline int64_t pairmap_home(const PairMap* pairmap, uint64_t key) noexcept nogil:

@@ -7,13 +7,13 @@ times faster where tokens are made of lower ones, as they are in published table
 
 import numpy as np
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memmove
 
 from fastbpe.kernels.bpe cimport BPE_SMALL_MAX, BpeScratch, bpe_free, bpe_long, bpe_small
 from fastbpe.kernels.mergetable cimport MERGE_NONE, MergeList, MergeTable, merge_rank
-from fastbpe.kernels.pairmap cimport pairmap_insert
+from fastbpe.kernels.pairmap cimport pair_key, pairmap_insert
 
 
 def rank_pairs(list tokens not None, dict rows not None):
@@ -105,7 +105,7 @@ def rising_pairs(
                     continue
                 pairs[row, 0] = parts[0]
                 pairs[row, 1] = parts[1]
-                pairmap_insert(&table.ranks, <uint64_t>parts[0] << 32 | parts[1], table.n)
+                pairmap_insert(&table.ranks, pair_key(parts[0], parts[1]), table.n)
                 if length == 2:
                     table.byte_ranks[<int64_t>data[starts[row]] << 8 | data[starts[row] + 1]] = <uint32_t>table.n
                 table.products[table.n] = ids[row]

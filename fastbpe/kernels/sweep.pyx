@@ -22,11 +22,18 @@ from fastbpe.kernels.merging cimport (
     forget_pairs,
     may_be_hot,
     new_pair,
-    pair_key,
     push_pair,
     too_long,
 )
-from fastbpe.kernels.pairmap cimport PAIRMAP_EMPTY, PairMap, pairmap_free, pairmap_get, pairmap_init, pairmap_insert
+from fastbpe.kernels.pairmap cimport (
+    PAIRMAP_EMPTY,
+    PairMap,
+    pair_key,
+    pairmap_free,
+    pairmap_get,
+    pairmap_init,
+    pairmap_insert,
+)
 
 cdef enum:
     FALL = 16  # a sweep divides the threshold by twice this at most

@@ -16,6 +16,7 @@ from fastbpe.corpus.sources import Corpus, Files
 from fastbpe.corpus.weights import WeightsLike
 from fastbpe.counts import ChunkCounts
 from fastbpe.errors import DataError, MemoryBoundError, ParameterError, check_choice
+from fastbpe.kernels.merge import MAX_TOKENS
 from fastbpe.merging import Merges, OnMerges, check_parameters, learn_merges, learn_more_merges, merging_bytes
 from fastbpe.model import PLACEMENTS, ROLES, list_names
 from fastbpe.normalizing import check_normalizer
@@ -27,9 +28,6 @@ from fastbpe.pipeline.memory import memory_bound, resident_memory
 from fastbpe.pipeline.progress import Progress, ProgressLike, as_progress
 from fastbpe.threads import thread_count
 from fastbpe.tokenizer import Tokenizer
-
-LARGEST_VOCABULARY = 2**32 - 8
-"""Some ids short of what 32 bits hold: the merging kernel has marks of its own there."""
 
 
 class Default(str):
@@ -275,8 +273,8 @@ def _check(
         raise ParameterError(
             f"vocab_size={vocab_size} is below the floor of {floor}: 256 bytes and {len(names)} special tokens"
         )
-    if vocab_size > LARGEST_VOCABULARY:
-        raise ParameterError(f"vocab_size={vocab_size}: more than {LARGEST_VOCABULARY} ids do not fit in 32 bits")
+    if vocab_size > MAX_TOKENS:
+        raise ParameterError(f"vocab_size={vocab_size}: more than {MAX_TOKENS} ids do not fit in 32 bits")
     check_choice("special_placement", special_placement, PLACEMENTS)
     if min_chunk_count < 1:
         raise ParameterError(f"min_chunk_count={min_chunk_count}: it must be at least 1, which keeps every chunk")
