@@ -13,7 +13,11 @@ from fastbpe.kernels.prefetch cimport fastbpe_prefetch
 cdef enum:
     PAIRMAP_MIN_BITS = 4
 
-cdef const uint64_t PAIRMAP_EMPTY = 0xFFFFFFFFFFFFFFFF
+cdef extern from *:
+    """
+    #define PAIRMAP_EMPTY UINT64_MAX
+    """
+    const uint64_t PAIRMAP_EMPTY
 
 
 cdef struct PairSlot:
