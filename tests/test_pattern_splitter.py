@@ -67,8 +67,9 @@ def test_golden_chunks(block):
     rows = golden_rows()
     assert len(rows) == 2496 and {row[0] for row in rows} == set(PATTERNS)
     assert sum(map(check, rows)) == len(rows)
-    with ThreadPoolExecutor(2) as pool:
-        assert sum(pool.map(check, rows)) == len(rows)
+    if block == 64:  # two threads at once say the same
+        with ThreadPoolExecutor(2) as pool:
+            assert sum(pool.map(check, rows)) == len(rows)
 
 
 def test_golden_chunks_whole():
