@@ -1,12 +1,14 @@
 """normalizing.py, and tokenizers that normalize."""
 
 import unicodedata
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fastbpe import normalizing as module
 from fastbpe.kernels.special import SpecialTrie, make_spans
 from fastbpe.normalizing import GROWTH, begins_anew, check_normalizer, normalize_spans, normalized
 from fastbpe.tokenizer import Tokenizer
@@ -18,6 +20,45 @@ texts = st.text("ae\u0301\u0308\u00e9\uff1c\ufb01\u212b\u1100\u1161가<>", max_s
 @given(texts, forms)
 def test_text_is_normalized_as_the_standard_library_does(text, form):
     assert normalized(text.encode(), form) == unicodedata.normalize(form, text).encode()
+
+
+kinds = [
+    *"ae \n",
+    "\u0301",
+    "\u0308",
+    "\u0323",
+    "\u00e9",
+    "\uff1c",
+    "\ufb01",
+    "\u212b",
+    "\u1100",
+    "\u1161",
+    "\u65e5",
+    "\uff0c",
+]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(kinds), st.integers(1, 9)), max_size=20),
+    forms,
+    st.sampled_from([1, 2, 8]),
+    st.sampled_from([1, 4, 512]),
+    st.sampled_from([0, 16]),
+)
+def test_cutting_into_pieces_changes_nothing(runs, form, piece, long, few):
+    text = "".join(kind * n for kind, n in runs)
+    with patch.multiple(module, PIECE=piece, LONG_PIECE=long, FEW=few):
+        assert normalized(text.encode(), form) == unicodedata.normalize(form, text).encode()
+
+
+@pytest.mark.parametrize("marks", ["\u0301\u0323", "\u0344\u0323", "\u3099"])
+def test_many_marks_take_no_longer_than_their_number(marks):
+    """In the library alone this takes most of an hour for a million."""
+    text = "a" + marks * (400_000 // len(marks))
+    for form in ("NFC", "NFKC"):
+        result = normalized(text.encode(), form).decode()
+        assert unicodedata.normalize("NFD", result[:3])[:2] == ("a\u0323" if "\u0323" in marks else "a\u3099")
+        assert len(result) >= 400_000 - 1
 
 
 @given(st.binary(max_size=12), forms)
