@@ -47,8 +47,8 @@ class Model:
     """Ids of the special tokens by name, ascending."""
     roles: dict[str, str] = field(default_factory=dict)
     """Names of the special tokens that are bos, eos, pad, as far as they are named."""
-    pattern: str | None = None
-    """The split pattern's text; None: a document is one chunk."""
+    pattern: str | tuple[str, ...] | None = None
+    """The split pattern's text, or several that split in a row; None: a document is one chunk."""
     pattern_name: str | None = None
     unmatched: str = "refuse"
     priority: str = "merge list"

@@ -154,8 +154,8 @@ class Tokenizer:
         return MappingProxyType(self._model.special_tokens)
 
     @property
-    def pattern(self) -> str | None:
-        """Text of the split pattern; None: a document is one chunk."""
+    def pattern(self) -> str | tuple[str, ...] | None:
+        """Text of the split pattern, or several that split in a row; None: a document is one chunk."""
         return self._model.pattern
 
     @property

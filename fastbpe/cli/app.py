@@ -1,5 +1,7 @@
 """The commands and their help. A command's module is loaded when it is called, so that the others cost nothing."""
 
+from keyword import iskeyword
+
 from cyclopts import App, Group, Parameter
 
 from fastbpe import __version__
@@ -23,6 +25,11 @@ COMMANDS = {
     ),
     "show": ("tok.json TEXT", "Show how a text is cut into tokens."),
     "inspect": ("tok.json", "Describe a tokenizer: size, special tokens, pattern, how it was trained, its tokens."),
+    "export": (
+        "tok.json -o PATH --to FORMAT",
+        "Write a tokenizer for another program, and check that ids are the same.",
+    ),
+    "import": ("FILE -o tok.json", "Read a tokenizer of another program into a file of ours."),
     "demo": ("[DIRECTORY]", "Train, encode and verify on Python's own standard library."),
 }
 
@@ -44,5 +51,6 @@ def build() -> App:
     )
     for name, (arguments, text) in COMMANDS.items():
         usage = f"Usage: fastbpe {name} {arguments} [OPTIONS]"
-        app.command(f"fastbpe.cli.{name}:{name}", name=name, help=text, usage=usage)
+        own = f"{name}_" if iskeyword(name) else name
+        app.command(f"fastbpe.cli.{own}:{own}", name=name, help=text, usage=usage)
     return app

@@ -189,7 +189,7 @@ class Encoding:
     # tiktoken's own guide builds an encoding from the parts of another one by these names.
 
     @property
-    def _pat_str(self) -> str | None:
+    def _pat_str(self) -> str | tuple[str, ...] | None:
         return self.tokenizer.pattern
 
     @property

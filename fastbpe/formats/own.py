@@ -5,7 +5,8 @@
                         the token of the lowest id; then the leftmost
     whole_chunk_first   whether a chunk that is a token is that token, whatever the merges say
     fingerprint         SHA-256 of what encoding and decoding depend on, checked at load
-    pattern, pattern_name, unmatched, normalizer
+    pattern             a text, several in a list when they split in a row, or null
+    pattern_name, unmatched, normalizer
     roles               {"bos": name, "eos": name, "pad": name}, those that are named
     special_tokens      [[id, name], ..], ascending
     record              what training wrote down, or null
@@ -19,17 +20,20 @@ Equal tokenizers with equal records give equal files: no clock, path or rate is 
 import json
 import os
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from fastbpe.atomic import atomic_write
-from fastbpe.errors import DataError, FormatError, PatternError
+from fastbpe.errors import FormatError
+from fastbpe.formats.reading import naming, parse_json
 from fastbpe.model import ID_LIMIT, Model
 from fastbpe.tokenizer import Tokenizer
 
 FORMAT = "fastbpe tokenizer"
 VERSION = 1
+MAX_VALUES = 1 << 27
+"""What a file of ours may hold: it is not bound to what others can read."""
 
 _quoted = json.encoder.encode_basestring
 _compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -45,10 +49,8 @@ def save(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> Tokenizer:
     """The tokenizer of a file. Raises FormatError, naming file and place, when its content is wrong."""
     content = Path(path).read_bytes()
-    try:
+    with naming(path):
         return loads(content)
-    except (DataError, PatternError) as error:
-        raise FormatError(f"{os.fspath(path)}: {error}") from None
 
 
 def dumps(tokenizer: Tokenizer) -> bytes:
@@ -86,19 +88,11 @@ def dumps(tokenizer: Tokenizer) -> bytes:
 
 def loads(content: bytes) -> Tokenizer:
     """The tokenizer of a file's content. Raises FormatError, naming the place, when it is wrong."""
-    try:
-        root = json.loads(content.decode(), parse_constant=_refuse_constant)
-    except UnicodeDecodeError as error:
-        raise FormatError(f"not a fastbpe tokenizer file: not UTF-8 at byte {error.start}") from None
-    except FormatError:
-        raise
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        raise FormatError(f"not a fastbpe tokenizer file: not JSON at {place}: {error.msg}") from None
-    except ValueError as error:
-        raise FormatError(f"not JSON that can be read: {error}") from None
-    except RecursionError:
-        raise FormatError("nested too deeply to be a tokenizer file") from None
+    return of_value(parse_json(content, MAX_VALUES))
+
+
+def of_value(root: Any) -> Tokenizer:
+    """The tokenizer of a file's JSON value. Raises FormatError, naming the place, when it is wrong."""
     if not isinstance(root, dict) or root.get("format") != FORMAT:
         raise FormatError(f'not a fastbpe tokenizer file: it has no "format": "{FORMAT}"')
     if root.get("version") != VERSION:
@@ -127,9 +121,13 @@ def _model(root: dict[str, Any]) -> Model:
         raise FormatError("roles: not an object of names")
     if record is not None and not isinstance(record, dict):
         raise FormatError("record: not an object")
-    for key in ("pattern", "pattern_name"):
-        if root.get(key) is not None and not isinstance(root[key], str):
-            raise FormatError(f"{key}: not a string or null")
+    pattern = root.get("pattern")
+    if isinstance(pattern, list) and all(isinstance(one, str) for one in pattern):
+        pattern = tuple(pattern)
+    if pattern is not None and not isinstance(pattern, str | tuple):
+        raise FormatError("pattern: not a string, several in a list, or null")
+    if root.get("pattern_name") is not None and not isinstance(root["pattern_name"], str):
+        raise FormatError("pattern_name: not a string or null")
     if not isinstance(root.get("priority"), str) or not isinstance(root.get("whole_chunk_first"), bool):
         raise FormatError("priority, whole_chunk_first: not a string and true or false")
     if root.get("normalizer") is not None and not isinstance(root["normalizer"], str):
@@ -145,7 +143,7 @@ def _model(root: dict[str, Any]) -> Model:
         counts=counts,
         special_tokens=specials,
         roles=roles,
-        pattern=root.get("pattern"),
+        pattern=pattern,
         pattern_name=root.get("pattern_name"),
         unmatched=root["unmatched"],
         priority=root["priority"],
@@ -223,7 +221,3 @@ def _readable(token: bytes) -> str | list[int]:
         return token.decode()
     except UnicodeDecodeError:
         return list(token)
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise FormatError(f"{name} is not JSON")

@@ -7,9 +7,10 @@ that an engine reads alike comes out unchanged. Engines: Oniguruma (Hugging Face
 
 from typing import NamedTuple
 
-from .ast import Alt, Atomic, Look, Node, Repeat, Seq
+from .ast import Alt, Atomic, Look, Node, Repeat, Seq, UnitSet
 from .parser import Flags, Parser, Unsupported
 from .properties import _LONG_NAMES, category, fold, named_property
+from .unitset import from_ranges, intersection
 
 _META = r"\.+*?()|[]{}^$-&~"
 _WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}"
@@ -17,6 +18,7 @@ _BINARY = {
     "whitespace": "White_Space", "wspace": "White_Space", "space": "White_Space", "alphabetic": "Alphabetic",
     "alpha": "Alphabetic", "any": "Any", "ascii": "ASCII", "assigned": "Assigned",
 }  # fmt: skip
+_SCALARS = from_ranges([(0, 0xD7FF), (0xE000, 0x10FFFF)])
 # Sequences that Oniguruma under (?i) also takes for one character (ß, the ligatures ff, fi, fl, st).
 _SEQUENCES = ("ss", "ff", "fi", "fl", "st")
 
@@ -136,11 +138,14 @@ class _ForOniguruma(_ForFancyRegex):
             self.change(start, _WORD if value and not negated else f"[{'^' if negated else ''}{_WORD}]")
         elif kind == "class" and value and flags.i:
             raise _NoSpelling("it has a negated class under (?i), which Oniguruma may fold otherwise")
-        elif kind == "property" and flags.i:
+        elif kind == "property":
             assert isinstance(value, tuple)
             units = named_property(value[0])
-            if units is None or fold(units) != units:
+            if flags.i and (units is None or fold(units) != units):
                 raise _NoSpelling(f"it has \\p{{{value[0]}}} under (?i), which Oniguruma does not fold")
+            if units is not None and self.name_of(value[0]).startswith("Age="):
+                self.change(start, f"[{'^' if value[1] else ''}{_ranges(units)}]")  # it knows no ages
+                return
         super().seen(kind, start, flags, value)
 
     def literal(self, value: int, start: int, flags: Flags) -> None:
@@ -161,11 +166,10 @@ class _ForOniguruma(_ForFancyRegex):
             self.changes.append((start, start, "(?>"))
             self.changes.append((self.at - 1, self.at, ")"))
 
-    def name_of(self, name: str) -> str:
-        spelled = super().name_of(name)
-        if spelled.startswith("Age="):
-            raise _NoSpelling(f"Oniguruma has no \\p{{{spelled}}}")
-        return spelled
+
+def _ranges(units: UnitSet) -> str:
+    """A class's inside that holds the characters of the set."""
+    return "".join(f"\\x{{{first:X}}}-\\x{{{last:X}}}" for first, last in intersection(units, _SCALARS).ranges)
 
 
 def _may_be_empty(node: Node) -> bool:

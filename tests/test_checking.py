@@ -1,0 +1,93 @@
+"""formats/checking.py: engines are asked when they are there, told of when not, and a difference is an error."""
+
+import random
+
+import pytest
+from exported import SPECIALS, code, poems, trained
+from vocabularies import vocabulary
+
+from fastbpe.errors import FormatError
+from fastbpe.formats import checking, export
+from fastbpe.tokenizer import Tokenizer
+
+ENGINES = [
+    *((to, library) for to in ("huggingface", "gpt2") for library in ("tokenizers", "transformers")),
+    ("tiktoken", "tiktoken"),
+    ("tekken", "tiktoken"),
+    ("gguf", "gguf"),
+]
+UNITS = [*"aAbeézZ09 ٣²\n\r\t'sStT.,!?-_#<|>/\\", "  ", "\r\n", "'ll", "ſ", "床", "。", "カ", "한", "\u0301", "👍"]
+UNITS += ["\u00a0", "\u3000", "\0", *SPECIALS]
+
+
+def random_texts(n: int) -> list[str]:
+    chosen = random.Random(7)
+    texts = ["".join(chosen.choices(UNITS, k=chosen.randrange(1, 30))) for _ in range(n // 2)]
+    points = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000 and chr(point).isprintable()]
+    return texts + ["".join(chosen.choices(points, k=chosen.randrange(1, 20))) for _ in range(n - n // 2)]
+
+
+@pytest.mark.parametrize(("to", "library"), ENGINES)
+def test_an_installed_engine_agrees_on_random_strings(tmp_path, to, library):
+    pytest.importorskip(library, reason=f"the library {library} is not installed")
+    placement = "first" if to == "tekken" else "last"
+    report = export(
+        trained("gpt2", placement), tmp_path / "x", to, sample=[*random_texts(20_000), code(), poems()[:300_000]]
+    )
+    (found,) = [check for check in report.checks if check.engine.startswith(library)]
+    assert found.texts > 20_000
+
+
+@pytest.mark.parametrize("pattern", ["cl100k", "o200k", "llama3", "tekken", "poetry", "al1"])
+def test_every_pattern_on_random_strings(tmp_path, pattern):
+    for library in ("tokenizers", "tiktoken"):
+        pytest.importorskip(library, reason=f"the library {library} is not installed")
+    for to in ("huggingface", "tiktoken"):
+        report = export(trained(pattern), tmp_path / to, to, sample=random_texts(2_000))
+        assert max(check.texts for check in report.checks[1:]) > 2_000
+
+
+def test_what_is_not_installed_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(checking.importlib.util, "find_spec", lambda name: None)
+    report = export(trained(), tmp_path / "x", "huggingface")
+    told = {check.engine: (check.texts, check.skipped) for check in report.checks[1:]}
+    assert told == {"tokenizers": (0, "not installed"), "transformers": (0, "not installed")}
+
+
+def test_a_difference_names_engine_text_and_place(tmp_path, monkeypatch):
+    def wrong(tokenizer, folder, name):
+        return lambda text: [*tokenizer.encode(text), 5] if text == "床b" else tokenizer.encode(text), True
+
+    monkeypatch.setitem(checking._ENGINES["tiktoken"], "tiktoken", wrong)
+    with pytest.raises(FormatError, match=r"check: tiktoken [\d.]+ gives other ids for '床b': from place \d on \[5\]"):
+        export(trained(), tmp_path / "x", "tiktoken", sample=["床b"])
+    assert not list(tmp_path.iterdir())
+
+
+def test_bytes_that_are_not_utf8_are_compared_where_they_can_be(tmp_path):
+    report = export(trained(), tmp_path / "x", "tiktoken", sample=[b"\xff"] * 50)
+    assert report.checks[0].texts - report.checks[1].texts > 50
+
+
+def test_gguf_with_other_tokens(tmp_path, monkeypatch):
+    library = pytest.importorskip("gguf", reason="the package gguf is not installed")
+    assert library
+    export(trained(), tmp_path / "x", "gguf", check=False)
+    with pytest.raises(FormatError, match="reads other tokens"):
+        checking._gguf(Tokenizer.from_merges([(1, 2)], pattern="gpt2"), tmp_path, "x")
+
+
+def test_transformers_gets_no_token_that_is_not_ours(tmp_path):
+    """A class of transformers that has <|endoftext|> for its eos must not add it to a tokenizer without one."""
+    pytest.importorskip("transformers", reason="the library transformers is not installed")
+    tokenizer = trained("gpt2", specials=False, size=400)
+    for to in ("huggingface", "gpt2"):
+        export(tokenizer, tmp_path / to, to, sample=["a<|endoftext|>b"])
+
+
+def test_roles_reach_transformers(tmp_path):
+    transformers = pytest.importorskip("transformers", reason="the library transformers is not installed")
+    export(vocabulary("gpt2").with_special_tokens(["<s>"], bos_token="<s>"), tmp_path / "x", "huggingface", check=False)
+    loaded = transformers.AutoTokenizer.from_pretrained(str(tmp_path / "x"), local_files_only=True)
+    assert loaded.bos_token_id == 50257 and loaded.eos_token_id is None
+    assert loaded.decode(loaded.encode("a , b 's")) == "a , b 's"
