@@ -128,7 +128,7 @@ def test_bounds(fastbpe_command: Shell, tmp_path: Path) -> None:
         "--pattern",
         "gpt2",
     )
-    bounds = ("--min-chunk-count", "2", "--min-frequency", "1", "--memory", "1GB")
+    bounds = ("--min-chunk-count", "2", "--min-frequency", "1", "--memory", "16GB")
     assert fastbpe_command(*arguments, *bounds).code == 0
     tokenizer = Tokenizer.load(tmp_path / "tok.json")
     assert tokenizer.count(" often") == 1
@@ -195,9 +195,9 @@ def test_a_full_disk(text: Path) -> None:
 
 def test_merging_above_the_memory_bound_keeps_the_counts(fastbpe_command: Shell, text: Path, tmp_path: Path) -> None:
     out, saved = tmp_path / "tok.json", tmp_path / "tok.counts.npz"
-    code, told, err = fastbpe_command("train", text, "-o", out, "--vocab-size", "50000000", "--memory", "2GB")
+    code, told, err = fastbpe_command("train", text, "-o", out, "--vocab-size", "100000000", "--memory", "8GB")
     assert (code, told) == (1, "")
-    assert "above the bound of 2,000 MB" in err
+    assert "above the bound of 8,000 MB" in err
     assert f"the counts are in {saved}" in err
     assert not out.exists()
     code, told, err = fastbpe_command("train", saved, "-o", out, "--vocab-size", "270")
