@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from effort import effort
 from exported import SPECIALS, code, poems, trained
 from vocabularies import vocabulary
 
@@ -16,6 +17,7 @@ ENGINES = [
     ("tekken", "tiktoken"),
     ("gguf", "gguf"),
 ]
+MANY = effort(20_000, 20)
 UNITS = [*"aAbeézZ09 ٣²\n\r\t'sStT.,!?-_#<|>/\\", "  ", "\r\n", "'ll", "ſ", "床", "。", "カ", "한", "\u0301", "👍"]
 UNITS += ["\u00a0", "\u3000", "\0", *SPECIALS]
 
@@ -32,10 +34,10 @@ def test_an_installed_engine_agrees_on_random_strings(tmp_path, to, library):
     pytest.importorskip(library, reason=f"the library {library} is not installed")
     placement = "first" if to == "tekken" else "last"
     report = export(
-        trained("gpt2", placement), tmp_path / "x", to, sample=[*random_texts(20_000), code(), poems()[:300_000]]
+        trained("gpt2", placement), tmp_path / "x", to, sample=[*random_texts(MANY), code(), poems()[:300_000]]
     )
     (found,) = [check for check in report.checks if check.engine.startswith(library)]
-    assert found.texts > 20_000
+    assert found.texts > MANY
 
 
 @pytest.mark.parametrize("pattern", ["cl100k", "o200k", "llama3", "tekken", "poetry", "al1"])

@@ -5,7 +5,8 @@
 
 The file names a pattern (`tokenizer.ggml.pre`) instead of holding one, so only those that llama.cpp knows can be
 written. Its own spelling of llama3's and qwen2's has '[sS] for (?i:'s): a text with 'ſ it cuts otherwise. Its
-spellings of o200k's and tekken's differ for all letters beyond ASCII, so those are refused.
+spellings of o200k's and tekken's differ for all letters beyond ASCII, so those are refused. Where no token has a role,
+llama.cpp takes one of its own, which changes no ids as long as it is not told to add it.
 """
 
 import mmap
