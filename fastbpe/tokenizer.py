@@ -5,15 +5,14 @@ and puts back. The data are a Model; the encoder's tables are built from it when
 pickles as its data and is the same after as before.
 """
 
-import codecs
 import itertools
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,13 +23,14 @@ from fastbpe.kernels.idlist import IdBuffer
 from fastbpe.kernels.match import Matcher, matcher_of
 from fastbpe.kernels.mergetable import MergeList
 from fastbpe.kernels.special import SpecialTrie
-from fastbpe.kernels.tokens import TokenBytes
 from fastbpe.kernels.wholechunks import WholeTokens
 from fastbpe.model import Model, list_names, model_of_merges, model_of_ranks
 from fastbpe.pattern.splitter import Splitter
 from fastbpe.pieces import Piece, Specials, pieces
+from fastbpe.stream import StreamDecoder
 from fastbpe.text import to_bytes
 from fastbpe.threads import ordered_map, thread_count
+from fastbpe.vocabulary import Vocabulary
 
 #: Bound of the caches of all threads that use one tokenizer at the same time.
 CACHE_BYTES = 128 << 20
@@ -317,7 +317,7 @@ class Tokenizer:
         ids = self.encode_to_numpy(data, allowed_special, disallowed_special, add_bos, add_eos)
         if self._model.normalizer is not None:
             data = self.decode_bytes(ids[int(add_bos) : len(ids) - int(add_eos)])
-        lengths = self._lengths[self._rows(ids)]
+        lengths = self._vocabulary.lengths(ids)
         if add_bos:
             lengths[0] = 0
         if add_eos:
@@ -347,8 +347,7 @@ class Tokenizer:
 
     def decode_bytes(self, ids: ArrayLike, skip_special_tokens: bool = False) -> bytes:
         """The bytes of the ids. Raises DataError for an unknown id."""
-        vocabulary = self._plain_vocabulary if skip_special_tokens else self._vocabulary
-        return vocabulary.join(self._checked_ids(ids))
+        return self._vocabulary.join(ids, skip_special_tokens)
 
     def decode_batch(
         self, batch: Iterable[ArrayLike], skip_special_tokens: bool = False, errors: str = "replace"
@@ -356,9 +355,9 @@ class Tokenizer:
         """As `decode`, for each of the lists of ids."""
         return [self.decode(ids, skip_special_tokens, errors) for ids in batch]
 
-    def stream_decoder(self, skip_special_tokens: bool = False, errors: str = "replace") -> "StreamDecoder":
+    def stream_decoder(self, skip_special_tokens: bool = False, errors: str = "replace") -> StreamDecoder:
         """A decoder for ids that come one after the other."""
-        return StreamDecoder(self, skip_special_tokens, errors)
+        return StreamDecoder(partial(self.decode_bytes, skip_special_tokens=skip_special_tokens), errors)
 
     # Others of its kind
 
@@ -519,115 +518,8 @@ class Tokenizer:
         return {name.encode(): id for name, id in self._model.special_tokens.items()}
 
     @cached_property
-    def _all_tokens(self) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.int64]]:
-        """Ids, ordinary ones first, then special ones, with their bytes and starts."""
-        model = self._model
-        names = list(self._special_ids)
-        ids = np.concatenate((model.ids, np.fromiter(model.special_tokens.values(), np.uint32, len(names))))
-        data = np.concatenate((model.data, np.frombuffer(b"".join(names), np.uint8)))
-        lengths = np.array([len(name) for name in names], np.int64)
-        starts = np.concatenate((model.starts, model.starts[-1] + np.cumsum(lengths)))
-        return ids, data, starts
-
-    @cached_property
-    def _index(self) -> NDArray[np.int32] | None:
-        """Row of each id, -1 for holes; None when there are so many holes that the ids are searched instead."""
-        ids = self._all_tokens[0]
-        if self.id_limit > 8 * len(ids) + 65536:
-            return None
-        index = np.full(self.id_limit, -1, np.int32)
-        index[ids] = np.arange(len(ids))
-        return index
-
-    @cached_property
-    def _order(self) -> NDArray[np.int64]:
-        return np.argsort(self._all_tokens[0])
-
-    @cached_property
-    def _vocabulary(self) -> TokenBytes:
-        """The bytes of each id, or of each row, when ids are searched."""
-        ids, data, starts = self._all_tokens
-        return TokenBytes(np.arange(len(ids), dtype=np.int32) if self._index is None else self._index, data, starts)
-
-    @cached_property
-    def _plain_vocabulary(self) -> TokenBytes:
-        """As _vocabulary, without special tokens."""
-        ids, data, starts = self._all_tokens
-        index = np.arange(len(ids), dtype=np.int32) if self._index is None else self._index
-        return TokenBytes(np.where(index >= len(self._model.ids), np.int32(-2), index), data, starts)
-
-    @cached_property
-    def _lengths(self) -> NDArray[np.int64]:
-        return np.diff(self._all_tokens[2])
-
-    def _rows(self, ids: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """Rows of ids that are known to be in the vocabulary."""
-        if self._index is not None:
-            return self._index[ids].astype(np.int64)
-        return self._order[np.searchsorted(self._all_tokens[0], ids, sorter=self._order)]
-
-    def _checked_ids(self, ids: ArrayLike) -> NDArray[np.uint32]:
-        """The ids as TokenBytes.join takes them. Raises DataError for what cannot be an id."""
-        array = np.asarray(ids)
-        if array.dtype.kind in "Of" and array.ndim == 1:  # integers of any size, or what is no id at all
-            for at, id in enumerate(cast(Iterable[object], ids)):
-                if isinstance(id, int) and not 0 <= id < 2**32:
-                    raise DataError(f"id {id} at position {at} is not in the vocabulary")
-        if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
-            raise DataError(f"ids must be a flat sequence of integers, not {array.dtype} of {array.ndim} dimensions")
-        if array.dtype != np.uint32:
-            wide = (array < 0) | (array >= 2**32) if array.dtype.itemsize > 4 or array.dtype.kind == "i" else None
-            if wide is not None and wide.any():
-                at = int(np.argmax(wide))
-                raise DataError(f"id {array[at]} at position {at} is not in the vocabulary")
-            array = array.astype(np.uint32)
-        if self._index is None:
-            rows = np.searchsorted(self._all_tokens[0], array, sorter=self._order)
-            rows = self._order[np.minimum(rows, len(self._order) - 1)]
-            unknown = self._all_tokens[0][rows] != array
-            if unknown.any():
-                at = int(np.argmax(unknown))
-                raise DataError(f"id {array[at]} at position {at} is not in the vocabulary")
-            array = rows.astype(np.uint32)
-        return np.ascontiguousarray(array)
-
-
-class StreamDecoder:
-    """Decodes ids as they come. Bytes of a character that is not complete yet are held back.
-
-    With errors="strict", bytes that are not UTF-8 raise UnicodeDecodeError and are dropped; the text around them comes
-    with the next call.
-    """
-
-    def __init__(self, tokenizer: Tokenizer, skip_special_tokens: bool = False, errors: str = "replace") -> None:
-        self._tokenizer = tokenizer
-        self._skip = skip_special_tokens
-        self._errors = errors
-        codecs.lookup_error(errors)
-        self._text, self._held = "", b""
-
-    def feed(self, ids: int | ArrayLike) -> str:
-        """The text that an id, or several, complete. Raises DataError for an unknown id."""
-        several: ArrayLike = [int(ids)] if isinstance(ids, int | np.integer) else ids
-        self._held += self._tokenizer.decode_bytes(several, self._skip)
-        return self._decoded(final=False)
-
-    def finish(self) -> str:
-        """The text of what was held back (U+FFFD with errors="replace"); the decoder starts anew."""
-        try:
-            return self._decoded(final=True)
-        finally:
-            self._text, self._held = "", b""
-
-    def _decoded(self, final: bool) -> str:
-        try:
-            text, used = codecs.utf_8_decode(self._held, self._errors, final)
-        except UnicodeDecodeError as error:
-            self._text += self._held[: error.start].decode()
-            self._held = self._held[error.end :]
-            raise
-        text, self._text, self._held = self._text + text, "", self._held[used:]
-        return text
+    def _vocabulary(self) -> Vocabulary:
+        return Vocabulary(self._model)
 
 
 def _chunk_spans(starts: NDArray[np.int64]) -> NDArray[np.int64]:

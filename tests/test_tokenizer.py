@@ -1,6 +1,5 @@
 import pickle
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from test_kernel_encode import trained
 from fastbpe import tokenizer as tokenizer_module
 from fastbpe.errors import DataError, ParameterError
 from fastbpe.kernels.special import SpecialTrie
-from fastbpe.tokenizer import StreamDecoder, Tokenizer
+from fastbpe.tokenizer import Tokenizer
 
 ABC = [(97, 98), (256, 99)]
 SPECIALS = ["<|a|>", "<|a|><|b|>", "<e>"]
@@ -163,54 +162,6 @@ def test_offsets_of_what_is_no_text(tok):
         tok.encode_with_offsets("ab", unit="words")
 
 
-def test_decoding(tok):
-    assert tok.decode([258, 256, 99, 260]) == "<|a|>abc<e>"
-    assert tok.decode([258, 257, 260], skip_special_tokens=True) == "abc"
-    assert tok.decode([0xE2, 0x82, 0xAC]) == "€" and tok.decode([0xE2, 0x82]) == "\ufffd"
-    assert tok.decode(np.array([256, 99], np.uint16)) == tok.decode((256, 99)) == "abc" and tok.decode([]) == ""
-    with pytest.raises(UnicodeDecodeError):
-        tok.decode([0xE2], errors="strict")
-    for unknown in (261, -1, 2**32, 2**70, 2**64 - 1):
-        with pytest.raises(DataError, match=f"id {unknown} at position 1"):
-            tok.decode([97, unknown])
-    for wrong in ([1.5], ["a"], [[1]], 3, None):
-        with pytest.raises(DataError):
-            tok.decode(wrong)
-
-
-@given(st.lists(st.integers(0, 257) | st.sampled_from([0xE2, 0x82, 0xAC, 258, 260]), max_size=30), st.booleans())
-def test_a_stream_is_the_text_in_pieces(ids, skip):
-    tok = Tokenizer.from_merges(ABC, None, None, SPECIALS)
-    decoder = tok.stream_decoder(skip)
-    assert isinstance(decoder, StreamDecoder)
-    pieces = [decoder.feed(id) for id in ids]
-    assert "".join(pieces) + decoder.finish() == tok.decode(ids, skip)
-    assert decoder.feed(ids) + decoder.finish() == tok.decode(ids, skip)
-
-
-def test_a_stream_holds_incomplete_characters_back(tok):
-    decoder = tok.stream_decoder()
-    assert [decoder.feed(byte) for byte in "é€".encode()] == ["", "é", "", "", "€"]
-    assert decoder.feed(0xE2) == "" and decoder.finish() == "\ufffd" and decoder.feed(256) == "ab"
-
-
-def test_a_strict_stream_goes_on_after_an_error(tok):
-    decoder = tok.stream_decoder(errors="strict")
-    assert decoder.feed(0xF0) == ""
-    with pytest.raises(UnicodeDecodeError):
-        decoder.feed(97)
-    assert decoder.feed(98) == "ab"
-    with pytest.raises(UnicodeDecodeError):
-        decoder.feed([99, 0x80, 100, 0xE3])
-    assert decoder.feed([0x81, 0x82]) == "cd\u3042"
-    assert decoder.feed(0xE3) == ""
-    with pytest.raises(UnicodeDecodeError):
-        decoder.finish()
-    assert decoder.feed(97) + decoder.finish() == "a"
-    with pytest.raises(LookupError):
-        tok.stream_decoder(errors="no such")
-
-
 def test_tokens_by_id_and_by_bytes(tok):
     assert (tok.vocab_size, tok.id_limit, tok.pattern) == (261, 261, None)
     assert tok.merges.tolist() == [[97, 98], [256, 99]]
@@ -222,18 +173,6 @@ def test_tokens_by_id_and_by_bytes(tok):
     with pytest.raises(DataError):
         tok.token_bytes(261)
     assert "261 ids" in repr(tok)
-
-
-def test_ids_with_wide_holes():
-    near = Tokenizer.from_merges(ABC, None, None, ["<e>"])
-    tok = Tokenizer(replace(near.model, special_tokens={"<e>": 2**32 - 2, "<f>": 2**31}))
-    assert tok.encode("ab<e>c<f>", "all") == [256, 2**32 - 2, 99, 2**31]
-    assert tok.decode([256, 2**32 - 2, 99, 2**31]) == "ab<e>c<f>"
-    assert tok.decode([256, 2**32 - 2, 99], skip_special_tokens=True) == "abc"
-    assert tok.encode_with_offsets("ab<e>", "all")[1].tolist() == [[0, 2], [2, 5]]
-    for unknown in (258, 2**32 - 3):
-        with pytest.raises(DataError, match=str(unknown)):
-            tok.decode([unknown])
 
 
 def test_truncation(tok):
