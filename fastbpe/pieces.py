@@ -4,63 +4,16 @@ Short texts share a piece, a long one is cut where the split pattern is sure to 
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fastbpe.errors import DataError
-from fastbpe.kernels.special import SpecialTrie, make_spans
-from fastbpe.normalizing import normalize_spans
 from fastbpe.pattern.splitter import Splitter
+from fastbpe.specials import Specials
 from fastbpe.text import to_bytes
 
 PIECE_BYTES = 1 << 20
-
-
-@dataclass(frozen=True)
-class Specials:
-    """What one encoding call does about special tokens."""
-
-    trie: SpecialTrie | None = None
-    """Those to look for; None: all text is ordinary."""
-    refused: dict[int, str] = field(default_factory=dict)
-    """Names by id of those that raise."""
-    bos: int = -1
-    """Id to put before each text, -1: none."""
-    eos: int = -1
-    """Id to put behind each text, -1: none."""
-    normalizer: str | None = None
-    """What is done to the text between special tokens: NFC, NFKC or nothing."""
-
-    def spans(
-        self, data: bytes, ends: NDArray[np.int64], first_text: int | None = None
-    ) -> tuple[bytes, NDArray[np.int64], NDArray[np.int64]]:
-        """The data as it is to be split, spans of the texts that follow one another in it, and where each text's begin
-        (see make_spans).
-
-        Raises DataError where a refused token stands, naming the text by its number from first_text on, if given.
-        """
-        starts = np.zeros_like(ends)
-        starts[1:] = ends[:-1]
-        spans, firsts = make_spans(data, starts, ends, self.trie, self.bos, self.eos)
-        if self.refused:
-            # Few different ones stand in a text, however many there are.
-            standing = np.where(spans[:, 1] > spans[:, 0], spans[:, 3], -1)
-            found = [id for id in np.unique(standing).tolist() if id in self.refused]
-            if found:
-                row = int(np.argmax(np.isin(standing, found)))
-                text = int(np.searchsorted(firsts, row, side="right")) - 1
-                place = f"byte {spans[row, 0] - starts[text]}"
-                if first_text is not None:
-                    place += f" of text {first_text + text}"
-                raise DataError(
-                    f"the special token {self.refused[int(spans[row, 3])]!r} stands at {place} and is disallowed: name "
-                    "it in allowed_special to encode it as one id, or take it out of disallowed_special to encode it "
-                    "as text"
-                )
-        return *normalize_spans(data, spans, self.normalizer), firsts
 
 
 class Piece(NamedTuple):

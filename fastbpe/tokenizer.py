@@ -22,11 +22,11 @@ from fastbpe.kernels.encode import Encoder
 from fastbpe.kernels.idlist import IdBuffer
 from fastbpe.kernels.match import Matcher, matcher_of
 from fastbpe.kernels.mergetable import MergeList
-from fastbpe.kernels.special import SpecialTrie
 from fastbpe.kernels.wholechunks import WholeTokens
 from fastbpe.model import Model, list_names, model_of_merges, model_of_ranks
 from fastbpe.pattern.splitter import Splitter
-from fastbpe.pieces import Piece, Specials, pieces
+from fastbpe.pieces import Piece, pieces
+from fastbpe.specials import Names, SpecialChooser
 from fastbpe.stream import StreamDecoder
 from fastbpe.text import to_bytes
 from fastbpe.threads import ordered_map, thread_count
@@ -36,7 +36,6 @@ from fastbpe.vocabulary import Vocabulary
 CACHE_BYTES = 128 << 20
 
 Text = str | bytes
-Names = Iterable[str] | str
 
 
 class Tokenizer:
@@ -50,7 +49,7 @@ class Tokenizer:
         #: The Splitter of the pattern.
         self.splitter = Splitter(model.pattern, model.unmatched)
         self._direct = self.splitter.engine != "regex" and model.normalizer is None
-        self._choices: dict[tuple[Names, Names], tuple[SpecialTrie, dict[int, str]]] = {}
+        self._chooser = SpecialChooser(model)
 
     @classmethod
     def from_merges(
@@ -251,7 +250,7 @@ class Tokenizer:
     ) -> NDArray[np.uint32]:
         """As `encode`, in a uint32 array."""
         data = to_bytes(text)
-        specials = self._specials(allowed_special, disallowed_special, add_bos, add_eos)
+        specials = self._chooser.choose(allowed_special, disallowed_special, add_bos, add_eos)
         data, spans, _ = specials.spans(data, np.array([len(data)], np.int64))
         return self.encode_spans(data, spans)[0]
 
@@ -283,7 +282,7 @@ class Tokenizer:
         if isinstance(texts, (str, bytes, bytearray, memoryview)):
             raise ParameterError("a batch is a list of texts, not one text: use encode, or put it in a list")
         n_threads = thread_count(threads)
-        specials = self._specials(allowed_special, disallowed_special, add_bos, add_eos)
+        specials = self._chooser.choose(allowed_special, disallowed_special, add_bos, add_eos)
         work = pieces(texts, specials, self.splitter)
         buffer = IdBuffer()
         offsets = [np.zeros(1, np.int64)]
@@ -459,59 +458,9 @@ class Tokenizer:
         ids, offsets = self.encode_spans(piece.data, piece.spans)
         return ids, offsets[piece.text_ends]
 
-    def _specials(self, allowed: Names, disallowed: Names, add_bos: bool, add_eos: bool) -> Specials:
-        bos = self._required_role("bos") if add_bos else -1
-        eos = self._required_role("eos") if add_eos else -1
-        if not allowed and not disallowed:
-            return Specials(None, {}, bos, eos, self._model.normalizer)
-        return Specials(*self._choice(allowed, disallowed), bos, eos, self._model.normalizer)
-
-    def _choice(self, allowed: Names, disallowed: Names) -> tuple[SpecialTrie, dict[int, str]]:
-        """What to look for, and the names by id of those that raise; made once for each choice."""
-        key = _hashable(allowed), _hashable(disallowed)
-        try:
-            choice = self._choices.get(key)
-        except TypeError:  # a name that cannot be hashed is none, as will be said
-            choice = None
-        if choice is None:
-            cut_out, refused = self._special_sets(*key)
-            ids = self._model.special_tokens
-            trie = SpecialTrie([(name.encode(), ids[name]) for name in cut_out + refused])
-            choice = trie, {ids[name]: name for name in refused}
-            if len(self._choices) >= 64:
-                self._choices.clear()
-            self._choices[key] = choice
-        return choice
-
-    def _special_sets(self, allowed: Names, disallowed: Names) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Names that are cut out, and those that raise."""
-        specials = self._model.special_tokens
-        sets = []
-        for names, parameter in ((allowed, "allowed_special"), (disallowed, "disallowed_special")):
-            if isinstance(names, str) and names == "all":
-                sets.append(set(specials))
-                continue
-            listed = set(list_names(names, parameter))
-            unknown = sorted(listed - specials.keys())
-            if unknown:
-                raise ParameterError(f"{parameter}: {unknown[0]!r} is not a special token of this tokenizer")
-            sets.append(listed)
-        if isinstance(disallowed, str):
-            sets[1] -= sets[0]
-        elif sets[0] & sets[1] and not isinstance(allowed, str):
-            raise ParameterError(f"{min(sets[0] & sets[1])!r} is both allowed and disallowed")
-        sets[0] -= sets[1]
-        return tuple(sorted(sets[0])), tuple(sorted(sets[1]))
-
     def _role_id(self, role: str) -> int | None:
         name = self._model.roles.get(role)
         return None if name is None else self._model.special_tokens[name]
-
-    def _required_role(self, role: str) -> int:
-        id = self._role_id(role)
-        if id is None:
-            raise ParameterError(f"add_{role}: no special token has the role {role}; name one as {role}_token")
-        return id
 
     @cached_property
     def _special_ids(self) -> dict[bytes, int]:
@@ -538,10 +487,6 @@ def _whole_tokens(model: Model, encoder: Encoder) -> WholeTokens | None:
     tokens = [token for token, differs in zip(model.tokens, other.tolist(), strict=True) if differs]
     starts = np.cumsum([0, *map(len, tokens)], dtype=np.int64)
     return WholeTokens(np.frombuffer(b"".join(tokens), np.uint8), starts, model.ids[other])
-
-
-def _hashable(names: Names) -> Names:
-    return names if isinstance(names, str | frozenset) else tuple(names)
 
 
 def _roles(bos_token: str | None, eos_token: str | None, pad_token: str | None) -> dict[str, str]:

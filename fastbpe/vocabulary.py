@@ -13,7 +13,7 @@ from fastbpe.model import Model
 
 
 class Vocabulary:
-    """All tokens of a model in rows, ordinary ones first. An index finds ids; where holes are wide they are searched."""
+    """All tokens of a model in rows, ordinary ones first; ids are found by an index, or searched if holes are wide."""
 
     def __init__(self, model: Model) -> None:
         names = [name.encode() for name in model.special_tokens]

@@ -16,7 +16,7 @@ FLOORS = [
     {"errors", "alphabet", "atomic", "npy_header", "text", "weight", "threads"},
     {"kernels"},
     {"pattern"},
-    {"counts", "merging", "model", "normalizing", "pieces", "stream", "tokenizer", "vocabulary"},
+    {"counts", "merging", "model", "normalizing", "pieces", "specials", "stream", "tokenizer", "vocabulary"},
     {"corpus", "shards", "formats"},
     {"pipeline"},
     {"compat", "cluster", "data", "report"},

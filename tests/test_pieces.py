@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from fastbpe.errors import DataError, ParameterError
 from fastbpe.kernels.special import SpecialTrie
 from fastbpe.pattern.splitter import Splitter
-from fastbpe.pieces import Specials, pieces
+from fastbpe.pieces import pieces
+from fastbpe.specials import Specials
 
 SPLITTERS = [Splitter("cl100k"), Splitter("gpt2"), Splitter(None), Splitter(r"\w\w+?\b|.|\s")]
 SPECIALS = Specials(SpecialTrie([(b"<e>", 7), (b"<f>", 8)]), {}, bos=9, eos=7)
