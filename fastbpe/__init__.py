@@ -8,6 +8,7 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _HOMES = {
+    "CharTokenizer": "characters",
     "ChunkCounts": "counts",
     "DataError": "errors",
     "DataWarning": "errors",
@@ -26,6 +27,7 @@ _HOMES = {
     "files": "corpus.sources",
     "load": "formats",
     "train": "pipeline.train",
+    "train_characters": "pipeline.characters",
 }
 
 __all__ = [*sorted(_HOMES), "__version__"]

@@ -1,3 +1,4 @@
+from fastbpe.characters import CharTokenizer as CharTokenizer
 from fastbpe.corpus.sources import documents as documents
 from fastbpe.corpus.sources import files as files
 from fastbpe.counts import ChunkCounts as ChunkCounts
@@ -10,6 +11,7 @@ from fastbpe.errors import ParameterError as ParameterError
 from fastbpe.errors import PatternError as PatternError
 from fastbpe.formats import load as load
 from fastbpe.pattern.splitter import Splitter as Splitter
+from fastbpe.pipeline.characters import train_characters as train_characters
 from fastbpe.pipeline.count import count_chunks as count_chunks
 from fastbpe.pipeline.encode import encode_dataset as encode_dataset
 from fastbpe.pipeline.extend import extend as extend

@@ -37,6 +37,18 @@ class FormatError(DataError):
     """A file that is not of the expected format, or whose content contradicts itself."""
 
 
+class UnknownCharacterError(DataError):
+    """A character that a character tokenizer has no token for: what it is, and where it stands.
+
+    `offset`: of its first byte in the bytes that were encoded.
+    """
+
+    def __init__(self, what: str, place: str = "", offset: int = 0) -> None:
+        super().__init__(f"{place}: {what}" if place else what)
+        self.what = what
+        self.offset = offset
+
+
 class MemoryBoundError(FastbpeError, MemoryError):
     """Work that would take more memory than it was given; `counts` holds what was counted (exit code 1)."""
 

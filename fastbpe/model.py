@@ -24,7 +24,10 @@ from fastbpe.text import utf8
 
 ROLES = ("bos", "eos", "pad")
 PLACEMENTS = ("last", "first")
-PRIORITIES = ("merge list", "rank table")
+CHARACTERS = "characters"
+PRIORITIES = ("merge list", "rank table", CHARACTERS)
+CHARACTER_PATTERN = "(?s:.)"
+"""The pattern of a character tokenizer: each character is a chunk."""
 ID_LIMIT = 2**32 - 1  # the largest uint32 marks "no id" in kernels
 
 
@@ -53,7 +56,8 @@ class Model:
     unmatched: str = "refuse"
     priority: str = "merge list"
     """"merge list": the pair of the lowest rank merges first; "rank table": two tokens may merge when their joined
-    bytes are a token, the one with the lowest id first. Then the leftmost."""
+    bytes are a token, the one with the lowest id first; then the leftmost. "characters": each token is a character, and
+    none merge."""
     whole_chunk_first: bool = False
     """A chunk that is a token is that token, even if no merges build it."""
     normalizer: str | None = None
@@ -100,7 +104,9 @@ class Model:
 
     @cached_property
     def byte_ids(self) -> NDArray[np.uint32]:
-        """Ids of the 256 bytes."""
+        """Ids of the 256 bytes. Raises ParameterError for a character tokenizer, which has none of them."""
+        if self.priority == CHARACTERS:
+            raise ParameterError("a character tokenizer has no tokens for bytes: this needs a byte-level one")
         return np.array([self.token_ids[bytes([byte])] for byte in range(256)], np.uint32)
 
     @property
@@ -147,7 +153,7 @@ class Model:
 
         The merges of a merge list; of a rank table, those that its bytes lead to (a token that none builds has no row).
         """
-        if self.priority == "merge list":
+        if self.priority != "rank table":
             return self.merges
         halves = rising_pairs(self.byte_ids, self.data, self.starts, self.ids)
         built = halves[:, 0] >= 0
@@ -167,6 +173,8 @@ class Model:
     @cached_property
     def special_placement(self) -> str | None:
         """ "last" or "first" when the ids are 0 .. vocab_size - 1 in that layout, bytes in order, else None."""
+        if self.priority == CHARACTERS:
+            return None
         n, n_special = len(self.ids), len(self.special_tokens)
         special_ids = list(self.special_tokens.values())
         for placement, base, special_base in (("last", 0, n), ("first", n_special, 0)):
@@ -197,9 +205,21 @@ class Model:
             for row, token in enumerate(self.tokens):
                 if seen.setdefault(token, row) != row:
                     raise DataError(f"tokens[{row}]: {token!r} has the ids {ids[seen[token]]} and {ids[row]}")
+        if self.priority == CHARACTERS:
+            self._check_characters()
+            return
         missing = [byte for byte in range(256) if bytes([byte]) not in self.token_ids]
         if missing:
             raise DataError(f"tokens: no token for byte {missing[0]} ({len(missing)} bytes have none)")
+
+    def _check_characters(self) -> None:
+        for row, token in enumerate(self.tokens):
+            try:
+                single = len(token.decode()) == 1
+            except UnicodeDecodeError:
+                single = False
+            if not single:
+                raise DataError(f"tokens[{row}]: {token!r} is not one character")
 
     def _check_kind(self) -> None:
         if self.priority not in PRIORITIES:
@@ -208,6 +228,11 @@ class Model:
             raise DataError(f"normalizer: {self.normalizer!r} is not NFC, NFKC or none")
         if self.priority == "rank table" and len(self.merges):
             raise DataError("merges: a rank table has none of its own")
+        if self.priority == CHARACTERS:
+            if len(self.merges) or self.whole_chunk_first:
+                raise DataError("merges, whole_chunk_first: a character tokenizer has no merges and no longer tokens")
+            if self.pattern != CHARACTER_PATTERN:
+                raise DataError(f"pattern: a character tokenizer's is {CHARACTER_PATTERN!r}, not {self.pattern!r}")
 
     def _check_pairs(self) -> None:
         merges = self.merges

@@ -78,7 +78,7 @@ class Tokenizer:
                 special_tokens,
                 special_placement,
                 counts=None if counts is None else np.array(counts, dtype=np.int64),
-                roles=_roles(bos_token, eos_token, pad_token),
+                roles=roles_of(bos_token, eos_token, pad_token),
                 pattern=splitter.pattern,
                 pattern_name=splitter.name,
                 unmatched=unmatched,
@@ -113,7 +113,7 @@ class Tokenizer:
                 ranks,
                 id_offset,
                 special_tokens=dict(special_tokens or {}),
-                roles=_roles(bos_token, eos_token, pad_token),
+                roles=roles_of(bos_token, eos_token, pad_token),
                 pattern=splitter.pattern,
                 pattern_name=splitter.name,
                 unmatched=unmatched,
@@ -211,7 +211,8 @@ class Tokenizer:
 
     def __repr__(self) -> str:
         pattern = self.pattern_name or self.pattern
-        return f"<Tokenizer: {self.vocab_size} ids, pattern {pattern!r}, {len(self.special_tokens)} special tokens>"
+        specials = f"{len(self.special_tokens)} special tokens"
+        return f"<{type(self).__name__}: {self.vocab_size} ids, pattern {pattern!r}, {specials}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._model,)
@@ -289,8 +290,7 @@ class Tokenizer:
         few = list(itertools.islice(work, 2))
         if n_threads == 1 or len(few) < 2:
             for data, spans, text_ends in itertools.chain(few, work):
-                ends = self.splitter.span_ends(data, spans)
-                offsets.append(self._encoder.append_spans(buffer, data, spans, ends)[text_ends])
+                offsets.append(self._append_spans(buffer, data, spans)[text_ends])
         else:
             for ids, text_ends in ordered_map(self._encode_piece, itertools.chain(few, work), n_threads):
                 offsets.append(text_ends + buffer.n)
@@ -414,18 +414,18 @@ class Tokenizer:
             if name in self._model.special_tokens:
                 raise ParameterError(f"{name!r} is a special token already")
         specials = {**self._model.special_tokens, **{name: self.id_limit + i for i, name in enumerate(new)}}
-        roles = {**self._model.roles, **_roles(bos_token, eos_token, pad_token)}
+        roles = {**self._model.roles, **roles_of(bos_token, eos_token, pad_token)}
         fields = {name: getattr(self._model, name) for name in Model.__dataclass_fields__}
-        return Tokenizer(Model(**{**fields, "special_tokens": specials, "roles": roles}))
+        return type(self)(Model(**{**fields, "special_tokens": specials, "roles": roles}))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes our own file (JSON): whole, or not at all. Equal tokenizers with equal records give equal bytes."""
-        _upstairs("formats.own", "save")(self, path)
+        upstairs("formats.own", "save")(self, path)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> "Tokenizer":
         """Reads a file that `save` wrote. Raises FormatError, naming file and place, for any other."""
-        return _upstairs("formats.own", "load")(path)
+        return upstairs("formats.own", "load")(path)
 
     # Inside
 
@@ -448,11 +448,15 @@ class Tokenizer:
         ends = self.splitter.span_ends(data, spans)
         return self._encoder.encode_spans(data, spans, ends)
 
+    def _append_spans(self, buffer: IdBuffer, data: bytes, spans: NDArray[np.int64]) -> NDArray[np.int64]:
+        """As `encode_spans`, the ids behind those in the buffer; offsets in the whole of it."""
+        return self._encoder.append_spans(buffer, data, spans, self.splitter.span_ends(data, spans))
+
     def encode_chunks(
         self, data: NDArray[np.uint8], starts: NDArray[np.int64]
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """As `encode_spans`, of chunks data[starts[i]:starts[i + 1]], which are not split any further."""
-        return self._encoder.encode_spans(data, _chunk_spans(starts), whole=True)
+        return self._encoder.encode_spans(data, chunk_spans(starts), whole=True)
 
     def _encode_piece(self, piece: Piece) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         ids, offsets = self.encode_spans(piece.data, piece.spans)
@@ -471,7 +475,7 @@ class Tokenizer:
         return Vocabulary(self._model)
 
 
-def _chunk_spans(starts: NDArray[np.int64]) -> NDArray[np.int64]:
+def chunk_spans(starts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Spans of text data[starts[i]:starts[i + 1]]."""
     stops = starts[1:]
     return np.ascontiguousarray(np.column_stack((starts[:-1], stops, stops, np.full(len(stops), -1, np.int64))))
@@ -479,7 +483,7 @@ def _chunk_spans(starts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _whole_tokens(model: Model, encoder: Encoder) -> WholeTokens | None:
     """The tokens whose bytes merge to something else, None when there are none."""
-    ids, offsets = encoder.encode_spans(model.data, _chunk_spans(model.starts), whole=True)
+    ids, offsets = encoder.encode_spans(model.data, chunk_spans(model.starts), whole=True)
     other = np.diff(offsets) != 1
     other |= ids[np.minimum(offsets[:-1], max(len(ids) - 1, 0))] != model.ids
     if not other.any():
@@ -489,7 +493,7 @@ def _whole_tokens(model: Model, encoder: Encoder) -> WholeTokens | None:
     return WholeTokens(np.frombuffer(b"".join(tokens), np.uint8), starts, model.ids[other])
 
 
-def _roles(bos_token: str | None, eos_token: str | None, pad_token: str | None) -> dict[str, str]:
+def roles_of(bos_token: str | None, eos_token: str | None, pad_token: str | None) -> dict[str, str]:
     named = {"bos": bos_token, "eos": eos_token, "pad": pad_token}
     return {role: name for role, name in named.items() if name is not None}
 
@@ -508,7 +512,7 @@ def _character_offsets(data: bytes, offsets: NDArray[np.int64]) -> NDArray[np.in
     return np.column_stack((first, np.where(stops > starts, before[stops], first)))
 
 
-def _upstairs(module: str, name: str) -> Any:
+def upstairs(module: str, name: str) -> Any:
     """A function of a layer above, which this one must not import: found when it is called."""
     return getattr(import_module(f"fastbpe.{module}"), name)
 

@@ -16,7 +16,10 @@ FLOORS = [
     {"errors", "alphabet", "atomic", "npy_header", "text", "weight", "threads"},
     {"kernels"},
     {"pattern"},
-    {"counts", "merging", "model", "normalizing", "pieces", "specials", "stream", "tokenizer", "vocabulary"},
+    {
+        *("counts", "merging", "model", "normalizing", "pieces", "specials", "stream", "vocabulary"),
+        *("tokenizer", "characters"),
+    },
     {"corpus", "shards", "formats"},
     {"pipeline"},
     {"compat", "cluster", "data", "report"},

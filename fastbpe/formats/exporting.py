@@ -9,6 +9,7 @@ from pathlib import Path
 from fastbpe.atomic import atomic_write
 from fastbpe.errors import ParameterError
 from fastbpe.formats import bpe_v1, checking, gguf, gpt2, huggingface, minbpe, tekken, tiktoken
+from fastbpe.model import CHARACTERS
 from fastbpe.tokenizer import Tokenizer
 
 _WRITERS: Mapping[str, Callable[[Tokenizer, str], dict[str, bytes]]] = {
@@ -52,6 +53,8 @@ def export(
     """
     if to not in _WRITERS:
         raise ParameterError(f"to: {to!r} is none of {', '.join(FORMATS)}")
+    if tokenizer.model.priority == CHARACTERS:
+        raise ParameterError(f"{to}: its files hold byte-level tokenizers, and this one's tokens are characters")
     path = Path(path)
     folder = path if to in DIRECTORIES else path.parent
     contents = _WRITERS[to](tokenizer, path.name)

@@ -2,7 +2,7 @@
 
     format, version     "fastbpe tokenizer", 1
     priority            "merge list": the pair of the lowest rank first; "rank table": two tokens whose joined bytes are
-                        the token of the lowest id; then the leftmost
+                        the token of the lowest id; then the leftmost; "characters": each token is a character
     whole_chunk_first   whether a chunk that is a token is that token, whatever the merges say
     fingerprint         SHA-256 of what encoding and decoding depend on, checked at load
     pattern             a text, several in a list when they split in a row, or null
@@ -25,9 +25,10 @@ from typing import Any
 import numpy as np
 
 from fastbpe.atomic import atomic_write
+from fastbpe.characters import CharTokenizer
 from fastbpe.errors import FormatError
 from fastbpe.formats.reading import naming, parse_json
-from fastbpe.model import ID_LIMIT, Model
+from fastbpe.model import CHARACTERS, ID_LIMIT, Model
 from fastbpe.tokenizer import Tokenizer
 
 FORMAT = "fastbpe tokenizer"
@@ -97,7 +98,8 @@ def of_value(root: Any) -> Tokenizer:
         raise FormatError(f'not a fastbpe tokenizer file: it has no "format": "{FORMAT}"')
     if root.get("version") != VERSION:
         raise FormatError(f"version {root.get('version')!r} is not known here, only {VERSION}: use a newer fastbpe")
-    tokenizer = Tokenizer(_model(root))
+    model = _model(root)
+    tokenizer = CharTokenizer(model) if model.priority == CHARACTERS else Tokenizer(model)
     if root.get("fingerprint") != tokenizer.fingerprint:
         raise FormatError(
             f"fingerprint: {root.get('fingerprint')!r}, but the content's is {tokenizer.fingerprint}: it was changed"

@@ -18,7 +18,7 @@ import numpy as np
 
 from fastbpe.corpus.blocks import BLOCK_BYTES, Address
 from fastbpe.corpus.sources import Corpus, Source
-from fastbpe.errors import ParameterError
+from fastbpe.errors import DataError, ParameterError, UnknownCharacterError
 from fastbpe.normalizing import UNICODE_VERSION
 from fastbpe.pipeline.documents import documents_of
 from fastbpe.pipeline.entries import address_entry, origins_of, reader_entry, source_entries
@@ -290,7 +290,14 @@ def _write(
         def encode(work: Work) -> Encoded:
             unit = work.unit
             here = Found(policy.left_as_text(unit), InvalidBytes() if errors == "replace" else invalid_in(unit, errors))
-            ids, offsets = tokenizer.encode_spans(*unit.normalized(normalizer))
+            data, spans = unit.normalized(normalizer)
+            try:
+                ids, offsets = tokenizer.encode_spans(data, spans)
+            except UnknownCharacterError as error:
+                at = error.offset
+                if data is not unit.data:  # offsets have moved: where its stretch of text begins
+                    at = int(unit.spans[np.searchsorted(spans[:, 1], at, side="right"), 0])
+                raise DataError(f"{unit.address(at)}: {error.what}") from None
             return Encoded(pack(ids), offsets[unit.document_spans], here, work)
 
         with closing(ordered_map(encode, feed(), threads)) as results:

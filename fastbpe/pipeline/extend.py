@@ -15,7 +15,7 @@ from fastbpe.corpus.weights import WeightsLike
 from fastbpe.counts import ChunkCounts
 from fastbpe.errors import ParameterError
 from fastbpe.merging import Merges, OnMerges, check_parameters, learn_more_merges
-from fastbpe.model import Model
+from fastbpe.model import CHARACTERS, Model
 from fastbpe.pipeline.count import count_chunks
 from fastbpe.pipeline.invalid import check_errors
 from fastbpe.pipeline.memory import memory_bound
@@ -49,6 +49,8 @@ def extend(
     Raises ParameterError when vocab_size is below what the tokenizer has.
     """
     model = tokenizer.model
+    if model.priority == CHARACTERS:
+        raise ParameterError("a character tokenizer learns no merges: train a new one on all the text")
     vocab_size = operator.index(vocab_size)
     if vocab_size < model.vocab_size:
         raise ParameterError(f"vocab_size={vocab_size} is below the {model.vocab_size} ids that the tokenizer has")
