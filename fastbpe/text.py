@@ -1,6 +1,11 @@
-"""From what users pass as text to the bytes that kernels read."""
+"""From what users pass as text to the bytes that kernels read; and how many there are of something, in words."""
 
 from fastbpe.errors import ParameterError
+
+
+def counted(n: int, noun: str) -> str:
+    """`1 document`, `2,000 documents`."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def utf8(text: str) -> bytes:

@@ -24,8 +24,8 @@ def test_a_file_of_counts(fastbpe_command: Shell, text: Path, tmp_path: Path) ->
     counts = ChunkCounts.load(out)
     assert dict(counts.items())[b" the"] == 2
     assert counts.special_tokens == ("<s>",)
-    assert told.startswith(f"{out}: {len(counts)} distinct chunks, {counts.total} in all, of 1 documents (")
-    assert "1 bytes are not UTF-8" in err
+    assert told.startswith(f"{out}: {len(counts)} distinct chunks, {counts.total} in all, of 1 document (")
+    assert "1 byte is not UTF-8" in err
     assert "text.txt" in err
 
 

@@ -34,7 +34,7 @@ def test_there_and_back(fastbpe_command: Shell, place: Path) -> None:
     told = encode(fastbpe_command, "--eos", "<|e|>")
     size = sum(map(len, TEXTS.values()))
     assert told.startswith("shards: ")
-    assert told.endswith(f" tokens of 3 documents ({size} bytes) in 1 shards of uint16\n")
+    assert told.endswith(f" tokens of 3 documents ({size} bytes) in 1 shard of uint16\n")
     tokens = np.load(place / "shards" / "tokens_train_000000.npy")
     assert (tokens == 259).sum() == 3
     assert np.array_equal(tokens[-1:], [259])
@@ -51,7 +51,7 @@ def test_there_and_back(fastbpe_command: Shell, place: Path) -> None:
 def test_messages(fastbpe_command: Shell, place: Path) -> None:
     err = fastbpe_command("encode", "tok.json", "text", "-o", "shards", "--progress", "none").err
     assert "no --eos" in err
-    assert "<|e|> occurs 1 times in the text and was left as text" in err
+    assert "<|e|> occurs 1 time in the text and was left as text" in err
     allowed = ("encode", "tok.json", "text", "-o", "allowed", "--progress", "none", "--allowed-special", "all")
     assert "left as text" not in fastbpe_command(*allowed, "--eos", "<|e|>").err
 
@@ -121,7 +121,7 @@ def test_bad_records_are_told_of_and_a_cut_archive_is_no_success(fastbpe_command
     code, out, err = fastbpe_command(*encoded, "-o", "s1")
     assert code == 0
     assert "of 2 documents" in out
-    told = "fastbpe: 2 skipped, 2 of them bad records: 1 no field 'content', 1 not valid JSON; "
+    told = "fastbpe: 2 skipped, 2 bad records among them: 1 no field 'content', 1 not valid JSON; "
     assert err == told + "the first: d/a.jsonl, line 2 (not valid JSON)\n"
     (source,) = json.loads((place / "s1" / "manifest.json").read_text())["sources"]
     assert source["skipped_examples"][1] == ["d/a.jsonl, line 4", "no field 'content'"]

@@ -54,7 +54,7 @@ def test_what_is_told_in_the_end(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == ""
     bad = {"skipped": {"hidden": 1, "not valid JSON": 2}, "skipped_examples": [["a.jsonl, line 3", "not valid JSON"]]}
     assert told([source(**bad, rejected=2), source(skipped={"hidden": 2})]) == 0
-    line = "fastbpe: 5 skipped, 2 of them bad records: 3 hidden, 2 not valid JSON; "
+    line = "fastbpe: 5 skipped, 2 bad records among them: 3 hidden, 2 not valid JSON; "
     assert capsys.readouterr().err == line + "the first: a.jsonl, line 3 (not valid JSON)\n"
     assert told([source(**bad, rejected=2, documents=0)]) == 3
     assert told([source(damaged=[["a.gz", "is cut short"]])]) == 3

@@ -111,7 +111,7 @@ def test_what_is_not_utf8_is_told(fastbpe_command: Shell, tmp_path: Path) -> Non
     )
     code, _, err = fastbpe_command(*arguments, "--pattern", "none")
     assert code == 0
-    assert err.startswith("fastbpe: 1 bytes are not UTF-8, the first at ")
+    assert err.startswith("fastbpe: 1 byte is not UTF-8, the first at ")
     assert "bad.txt" in err
     assert err.count("\n") == 1
 

@@ -15,7 +15,7 @@ def test_against_the_manifest_alone(fastbpe_command: Shell, tmp_path: Path) -> N
     assert fastbpe_command("encode", tokenizer, tmp_path / "text.txt", "-o", shards, "--progress", "none").code == 0
     code, out, _ = fastbpe_command("verify", shards, "--tokenizer", tokenizer, "--progress", "none")
     assert code == 0
-    assert out == f"{shards}: 1 shards, 2 tokens, 1 documents are as they were written\n"
+    assert out == f"{shards}: 1 shard, 2 tokens and 1 document are as they were written\n"
     facts = json.loads(fastbpe_command("verify", shards, "--progress", "none", "--json").out)
     assert facts == {
         "shards_directory": str(shards),

@@ -94,13 +94,14 @@ OPTIONS = [
     {},
     {"val_shards": 0, "val_fraction": 0.4, "shuffle": 1},
     {"format": "llmc"},
+    {"pack": 25, "pad_token": "<e>", "val_shards": 0, "val_fraction": 0.4},
     {"format": "dolma", "val_shards": 0},
     {"format": "megatron", "val_shards": 0, "val_fraction": 0.4, "shard_tokens": None},
     {"format": "nanogpt", "val_shards": 0, "shard_tokens": None},
 ]
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: options.get("format", "npy"))
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join({"pack", "format"} & {*options}) or "npy")
 @pytest.mark.parametrize("seed", range(effort(9)))
 def test_killed_again_and_again(run, tmp_path, seed, options):
     run(tmp_path / "whole", **options)

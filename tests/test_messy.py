@@ -174,7 +174,7 @@ def test_stop_at_the_first(messy):
 
 def test_all_of_it_there_and_back(messy, tmp_path):
     folder, _ = messy
-    with pytest.warns(DataWarning, match=r"\d+ bad records were skipped, the first: .*is cut short"):
+    with pytest.warns(DataWarning, match=r"skipped \d+ bad records, the first: .*is cut short"):
         manifest = encode_dataset(TOKENIZER, folder, tmp_path / "out", eos_token="<e>", shard_tokens=20_000)
     with pytest.warns(DataWarning, match="bad records"):
         count_chunks(folder, pattern="gpt2")

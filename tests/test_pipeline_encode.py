@@ -3,6 +3,7 @@ import gzip
 import json
 import os
 import resource
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from fastbpe.errors import DataError, DataWarning, FastbpeError, ParameterError
 from fastbpe.pipeline.encode import encode_dataset
 from fastbpe.pipeline.verify import verify_dataset
 from fastbpe.shards import TokenShards
+from fastbpe.shards.texts import read_texts
 from fastbpe.shards.writer import ShardWriter
 from fastbpe.tokenizer import Tokenizer
 
@@ -208,6 +210,37 @@ def test_an_existing_directory_is_refused(tmp_path):
     with pytest.raises(ParameterError, match=r"another run \(eos_token None, not '<e>'\)"):
         encode_dataset(TOKENIZER, ["a"], tmp_path / "out", resume=True, eos_token="<e>")
     assert contents(tmp_path / "out") == before
+
+
+def test_what_is_complete_is_compared_with_its_source(tmp_path):
+    data = tmp_path / "data.txt"
+    data.write_bytes(b"one|two|three")
+    source, out = files(data, separator="|"), tmp_path / "out"
+    for options in ({}, {"val_fraction": 0.5, "shuffle": 1}, {"errors": "replace"}):
+        data.write_bytes(b"one|two|three")
+        manifest = encode_dataset(TOKENIZER, source, out, **options)
+        assert encode_dataset(TOKENIZER, source, out, resume=True, **options) == manifest
+        for other in (b"one|tow|three", b"one|two|thre", b"on|etwo|three", b""):
+            data.write_bytes(other)
+            with pytest.raises(ParameterError, match="of another source, or the source has changed"):
+                encode_dataset(TOKENIZER, source, out, resume=True, **options)
+        (out / manifest.shards[0].file).unlink()
+        with pytest.raises(DataError, match="cannot be read"):
+            encode_dataset(TOKENIZER, source, out, resume=True, **options)
+        shutil.rmtree(out)
+
+
+def test_entered_shards_are_read_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("fastbpe.pipeline.encode.BLOCK_BYTES", 64)
+    documents = [f"ab c{n}<e>" for n in range(100)]
+    out = tmp_path / "out"
+    interrupted(documents, out, shard_tokens=100)
+    shard = sorted(out.glob("*.npy"))[0]
+    data = bytearray(shard.read_bytes())
+    data[-1] ^= 1
+    shard.write_bytes(data)
+    with pytest.raises(DataError, match=f"{shard.name}: is not as it was written"):
+        encode_dataset(TOKENIZER, documents, out, shard_tokens=100, resume=True)
 
 
 def test_a_failed_source_leaves_nothing(tmp_path):
@@ -427,7 +460,7 @@ def test_dolma_opened_as_it_opens(tmp_path, id_limit, dtype):
     (data / "a.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in DOCUMENTS[:10]))
     (data / "b,c.jsonl").write_text("broken\n" + "\n".join(json.dumps({"text": text}) for text in DOCUMENTS[10:]))
     out = tmp_path / "out"
-    with pytest.warns(DataWarning, match="1 bad records"):
+    with pytest.warns(DataWarning, match="1 bad record,"):
         encode_dataset(tokenizer, data, out, eos_token="<e>", format="dolma", shard_tokens=60)
     documents, places = [], []
     for path in sorted(out.glob("part-0-*.npy")):
@@ -497,6 +530,100 @@ def test_shuffled(tmp_path):
     assert texts["one"] != texts["other"] != documents
     assert sorted(texts["one"]) == sorted(texts["other"]) == sorted(documents)
     verify_dataset(tmp_path / "one", None, documents)
+
+
+def rows_of(documents, row, pad):
+    """Documents of tokens as rows hold them."""
+    tokens = []
+    for document in documents:
+        if len(document) > -len(tokens) % row:
+            tokens += [pad] * (-len(tokens) % row)
+        tokens += document
+    return tokens + [pad] * (-len(tokens) % row)
+
+
+@settings(max_examples=effort(40))
+@given(
+    documents,
+    st.sampled_from([{}, {"eos_token": "<e>"}, {"bos_token": "<s>", "eos_token": "<e>"}]),
+    st.integers(1, 9),
+    st.integers(1, 3),
+    st.sampled_from([1, 7, 1 << 20]),
+)
+def test_packed_into_rows(documents, roles, row, rows_a_shard, block_bytes):
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fastbpe.pipeline.encode.BLOCK_BYTES", block_bytes)
+        out = Path(name) / "out"
+        options = {"pack": row, "pad_token": "<s>", "shard_tokens": row * rows_a_shard + row - 1, "threads": 1}
+        manifest = encode_dataset(TOKENIZER, documents, out, **roles, **options)
+        ids = []
+        for document in documents:
+            ids.append([BOS] * ("bos_token" in roles) + TOKENIZER.encode(document) + [EOS] * ("eos_token" in roles))
+        shards = TokenShards(out)
+        expected = rows_of(ids, row, BOS)
+        assert shards[:].tolist() == expected
+        assert [shards.document(i).tolist() for i in range(shards.documents)] == ids
+        assert [found.tolist() for found in shards.iterate()] == ids
+        assert shards.rows == len(expected) // row
+        assert [shards.row(i).tolist() for i in range(shards.rows)] == np.reshape(expected, (-1, row)).tolist()
+        assert manifest.padding == len(expected) - sum(map(len, ids))
+        assert manifest.longer_than_row == sum(len(document) > row for document in ids)
+        assert all(shard.tokens == row * rows_a_shard for shard in manifest.shards[:-1])
+        assert all(np.load(out / shard.file).reshape(-1, row).ndim == 2 for shard in manifest.shards)
+        verify_dataset(out, None, documents)
+
+
+@pytest.mark.parametrize("form", ["npy", "nanogpt", "llmc"])
+def test_packed_in_other_forms_and_splits(tmp_path, form):
+    documents = [f"document {i} " + "ab " * (i % 7) for i in range(60)] + ["", "x" * 99]
+    sized = {} if form == "nanogpt" else {"shard_tokens": 100}
+    options = {"format": form, "pack": 20, "pad_token": "<e>", "val_fraction": 0.3, "shuffle": 1, **sized}
+    encode_dataset(TOKENIZER, documents, tmp_path / "out", eos_token="<e>", **options)
+    shards = TokenShards(tmp_path / "out")
+    shards.verify()
+    assert sorted(shards.document_text(i) for i in range(shards.documents)) == sorted(documents)
+    assert all(shard.tokens % 20 == 0 for shard in shards.manifest.shards)
+    data = tmp_path / "data.txt"
+    data.write_text("|".join(documents))
+    encode_dataset(TOKENIZER, files(data, separator="|"), tmp_path / "files", **options)
+    verify_dataset(tmp_path / "files", None, data)
+    shards = TokenShards(tmp_path / "files")
+    text = b"".join(stretch.data for stretch in read_texts(shards, 13))
+    assert text.decode() == "".join(shards.document_text(i) for i in range(62))
+
+
+def test_an_empty_document_at_the_start_of_a_split(tmp_path):
+    """Its end alone would put it into the padding of the split before."""
+    documents = ["", *(f"{i}" for i in range(30))]
+    encode_dataset(TOKENIZER, documents, tmp_path / "out", pack=4, pad_token="<e>", val_fraction=0.5)
+    shards = TokenShards(tmp_path / "out")
+    shards.verify()
+    assert sorted(shards.document_text(i) for i in range(31)) == sorted(documents)
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"pack": 0}, "pack is the tokens in a row"),
+        ({"pack": True}, "pack is the tokens in a row"),
+        ({"pack": 8}, r"no pad role: name one with pad_token \(--pad\)"),
+        ({"pack": 8, "pad_token": "<x>"}, "'<x>' is not a special token"),
+        ({"pad_token": "<e>"}, "give that too"),
+        ({"pack": 8, "pad_token": "<e>", "shard_tokens": 7}, "no room for a row of 8 tokens"),
+        ({"pack": 8, "pad_token": "<e>", "format": "megatron"}, "megatron has no rows"),
+        ({"pack": 8, "pad_token": "<e>", "format": "dolma"}, "dolma has no rows"),
+    ],
+)
+def test_rows_that_cannot_be(tmp_path, options, what):
+    with pytest.raises(ParameterError, match=what):
+        encode_dataset(TOKENIZER, ["a"], tmp_path / "out", **options)
+
+
+def test_the_pad_role_fills_rows(tmp_path):
+    tokenizer = Tokenizer.from_merges([], pattern="none", special_tokens=["<e>", "<p>"], pad_token="<p>")
+    manifest = encode_dataset(tokenizer, ["a"], tmp_path / "out", pack=3)
+    assert (manifest.pad_token, manifest.pad_id, manifest.padding) == ("<p>", 257, 2)
+    assert TokenShards(tmp_path / "out")[:].tolist() == [97, 257, 257]
 
 
 def test_what_was_damaged_is_in_the_manifest(tmp_path):

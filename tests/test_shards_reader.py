@@ -47,7 +47,7 @@ def test_a_slice_in_one_shard_is_not_copied(tmp_path):
     make_shards(tmp_path / "out", [b"xyz" * 10], 100)
     shards = TokenShards(tmp_path / "out")
     assert isinstance(shards[2:5], np.memmap) and not shards[2:5].flags.writeable
-    assert repr(shards).endswith("30 tokens, 1 documents in 1 shards)")
+    assert repr(shards).endswith("30 tokens, 1 document in 1 shard)")
 
 
 def test_out_of_range(tmp_path):
@@ -111,7 +111,7 @@ def test_contradictions_are_seen(tmp_path):
 def test_index_must_tile_the_tokens(tmp_path):
     out = tmp_path / "out"
     manifest = make_shards(out, [b"xy", b"z"], 10)
-    for ends, what in (([2, 1], "do not ascend"), ([2, 4], "do not ascend"), ([1, 2], "1 tokens after the end")):
+    for ends, what in (([2, 1], "do not ascend"), ([2, 4], "do not ascend"), ([1, 2], "1 token after the end")):
         path = out / manifest.shards[0].index
         np.save(path, np.array(ends, "<i8"))
         sha256 = hashlib.sha256(path.read_bytes()).hexdigest()

@@ -2,11 +2,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from shard_maker import make_shards
+from shard_maker import TOKENIZER, make_shards
 
 from fastbpe.errors import ParameterError
+from fastbpe.pipeline.encode import encode_dataset
 from fastbpe.shards import TokenShards
-from fastbpe.shards.windows import Order, Plan, Windows
+from fastbpe.shards.windows import IGNORED, Order, Plan, Windows
 
 
 @pytest.fixture
@@ -27,6 +28,33 @@ def test_windows(shards, length):
         assert (x.tolist(), y.tolist()) == (tokens[at : at + length], tokens[at + 1 : at + length + 1])
     with pytest.raises(IndexError):
         windows[len(windows)]
+
+
+@pytest.mark.parametrize("val_fraction", [0.0, 0.4])
+def test_rows_are_windows(tmp_path, val_fraction):
+    rng = np.random.default_rng(5)
+    documents = [bytes([97 + i % 3]) * int(n) for i, n in enumerate(rng.integers(0, 20, 80))]
+    options = {"eos_token": "<e>", "pad_token": "<e>", "val_fraction": val_fraction, "shard_tokens": 50}
+    encode_dataset(TOKENIZER, documents, tmp_path / "rows", pack=10, **options)
+    shards = TokenShards(tmp_path / "rows")
+    inside = [set() for _ in range(shards.rows)]  # places in a row whose token goes on with a document
+    for number in range(shards.documents):
+        start, stop = shards.document_range(number)
+        for at in range(start + 1, stop):
+            inside[at // 10].add(at % 10)
+    windows = Windows(shards, 9)
+    assert len(windows) == shards.rows > 20
+    for number in range(len(windows)):
+        x, y = windows[number]
+        row = shards.row(number).tolist()
+        assert x.tolist() == row[:-1]
+        assert y.tolist() == [row[at] if at in inside[number] else IGNORED for at in range(1, 10)]
+    if val_fraction:
+        assert len(Windows(shards, 9, "val")) + len(Windows(shards, 9, "train")) == len(windows)
+    with pytest.raises(ParameterError, match="rows of 10 tokens, so it must be 9"):
+        Windows(shards, 10)
+    with pytest.raises(IndexError, match="row"):
+        shards.row(shards.rows)
 
 
 def test_splits(shards):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fastbpe.errors import FastbpeError, FormatError, ParameterError
 from fastbpe.shards.journal import begin
-from fastbpe.shards.writer import ShardWriter, disk_error
+from fastbpe.shards.writer import ShardWriter, check_entered, disk_error
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -106,16 +106,25 @@ def test_going_on_from_any_entry(documents, shard_tokens, data):
             assert (Path(one) / entry.index).read_bytes() == (Path(two) / entry.index).read_bytes()
 
 
-@pytest.mark.parametrize("damage", [os.unlink, lambda path: path.write_bytes(path.read_bytes()[:-1])])
+def changed(path):
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("damage", [os.unlink, lambda path: path.write_bytes(path.read_bytes()[:-1]), changed])
 @pytest.mark.parametrize("part", ["file", "index"])
 def test_entered_shards_must_be_whole(tmp_path, damage, part):
     journal = begin(tmp_path / "out", {}, resume=False)
     with ShardWriter(journal, "p", 300, 2) as writer:
         writer.add(writer.pack(np.arange(5, dtype=np.uint32)), np.array([2, 5]), 0)
         entry = writer.finish(1)[0]
+    checked = []
+    check_entered(journal, checked.append)
+    assert checked == [2, 2, 1]
     damage(tmp_path / "out" / getattr(entry, part))
-    with pytest.raises(FormatError, match="not as the journal says, or not there"):
-        ShardWriter(journal, "p", 300, 2)
+    with pytest.raises(FormatError, match="not as it was written, or not there"):
+        check_entered(journal)
     journal.entries[0]["shard"]["more"] = 1
     with pytest.raises(FormatError, match="journal is damaged"):
         ShardWriter(journal, "p", 300, 2)

@@ -11,6 +11,7 @@ from fastbpe.cli import options
 from fastbpe.cli.estimate import told_estimate
 from fastbpe.cli.source import text_source, told, weights
 from fastbpe.errors import ParameterError
+from fastbpe.text import counted
 
 
 def count(
@@ -89,6 +90,6 @@ def count(
     else:
         print(
             f"{output}: {len(counts):,} distinct chunks, {chunks} in all, "
-            f"of {corpus.documents:,} documents ({corpus.n_bytes:,} bytes)"
+            f"of {counted(corpus.documents, 'document')} ({counted(corpus.n_bytes, 'byte')})"
         )
     return code

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from fastbpe.cli import options
 from fastbpe.cli.source import text_source, told
 from fastbpe.errors import DataWarning
+from fastbpe.text import counted
 
 if TYPE_CHECKING:
     from fastbpe.shards.manifest import Manifest
@@ -38,6 +39,13 @@ def encode(
     format: Annotated[
         Literal["npy", "nanogpt", "llmc", "megatron", "dolma"], Parameter(help="Whose loaders are to read the shards.")
     ] = "npy",
+    pack: Annotated[
+        int | None,
+        Parameter(help="Lay documents into rows of so many tokens; those that do not fit begin the next row."),
+    ] = None,
+    pad: Annotated[
+        str | None, Parameter(help="The special token to fill rows up with; the tokenizer's pad role if not given.")
+    ] = None,
     shuffle: Annotated[
         int | None, Parameter(help="Take documents in a random order, of this seed, within a buffer.")
     ] = None,
@@ -52,44 +60,57 @@ def encode(
     from fastbpe.formats import load
     from fastbpe.pipeline.encode import encode_dataset
     from fastbpe.pipeline.progress import progress_on
+    from fastbpe.shards.naming import JOURNAL
 
     source = text_source(inputs, reading)
     loaded = load(tokenizer)
     with progress_on(style=progress) as display, warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # told below
-        manifest = encode_dataset(
-            loaded,
-            source,
-            output,
-            eos_token=eos,
-            eos_place=eos_place,
-            bos_token=bos,
-            allowed_special=options.special_names(allowed_special),
-            prefix=prefix,
-            shard_tokens=shard_tokens,
-            val_shards=val_shards,
-            val_fraction=val_fraction,
-            format=format,
-            shuffle=shuffle,
-            errors=errors,
-            resume=resume,
-            threads=threads,
-            progress=display,
-        )
+        try:
+            manifest = encode_dataset(
+                loaded,
+                source,
+                output,
+                eos_token=eos,
+                eos_place=eos_place,
+                bos_token=bos,
+                allowed_special=options.special_names(allowed_special),
+                prefix=prefix,
+                shard_tokens=shard_tokens,
+                val_shards=val_shards,
+                val_fraction=val_fraction,
+                format=format,
+                pack=pack,
+                pad_token=pad,
+                shuffle=shuffle,
+                errors=errors,
+                resume=resume,
+                threads=threads,
+                progress=display,
+            )
+        except KeyboardInterrupt:
+            if (output / JOURNAL).exists():
+                print(f"fastbpe: --resume goes on with the shards in {output}", file=sys.stderr)
+            raise
+    if manifest.longer_than_row:
+        longer = counted(manifest.longer_than_row, "document")
+        how = f"{longer} longer than a row of {pack:,} tokens: such a one goes on in the next rows"
+        print(f"fastbpe: {how}", file=sys.stderr)
     if eos is None:
         print("fastbpe: no --eos: only the index tells where documents end, the tokens do not", file=sys.stderr)
     code = told(manifest.sources)
     for name, n in manifest.special_left_as_text.items():
-        print(f"fastbpe: {name} occurs {n:,} times in the text and was left as text", file=sys.stderr)
+        print(f"fastbpe: {name} occurs {counted(n, 'time')} in the text and was left as text", file=sys.stderr)
     if manifest.invalid_bytes:
         print(f"fastbpe: {options.told_invalid(manifest.invalid_bytes, manifest.first_invalid)}", file=sys.stderr)
     facts = result(manifest, output)
     if json:
         print(json_module.dumps(facts))
     else:
+        rows = f" in rows of {pack:,}, {manifest.padding:,} of them padding," if pack else ""
         print(
-            f"{output}: {facts['tokens']:,} tokens of {facts['documents']:,} documents ({facts['bytes']:,} bytes) "
-            f"in {facts['shards']:,} shards of {facts['dtype']}"
+            f"{output}: {counted(manifest.tokens, 'token')}{rows} of {counted(manifest.documents, 'document')} "
+            f"({counted(manifest.bytes, 'byte')}) in {counted(len(manifest.shards), 'shard')} of {manifest.dtype}"
         )
     return code
 
@@ -102,6 +123,8 @@ def result(manifest: "Manifest", output: Path) -> dict[str, Any]:
         "bytes": manifest.bytes,
         "shards": len(manifest.shards),
         "dtype": manifest.dtype,
+        "padding": manifest.padding,
+        "longer_than_row": manifest.longer_than_row,
         "invalid_bytes": manifest.invalid_bytes,
         "special_left_as_text": manifest.special_left_as_text,
         "sources": manifest.sources,

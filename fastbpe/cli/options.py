@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from fastbpe.errors import DataError, ParameterError
+from fastbpe.text import counted
 
 
 def _no_option(_type: object, value: object) -> None:
@@ -142,7 +143,8 @@ def special_names(choice: str) -> str | tuple[str, ...]:
 
 
 def told_invalid(invalid_bytes: int, first_invalid: str | None) -> str:
-    return f"{invalid_bytes:,} bytes are not UTF-8, the first at {first_invalid}"
+    are = "is" if invalid_bytes == 1 else "are"
+    return f"{counted(invalid_bytes, 'byte')} {are} not UTF-8, the first at {first_invalid}"
 
 
 def check_output(path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastbpe.cli.options import Reading, check_inputs, unescape
 from fastbpe.errors import DataError, ParameterError
+from fastbpe.text import counted
 
 if TYPE_CHECKING:
     from fastbpe.corpus.sources import Files
@@ -68,7 +69,7 @@ def told(sources: list[dict[str, Any]]) -> int:
         reasons = ", ".join(f"{n:,} {why}" for why, n in sorted(skipped.items(), key=lambda item: (-item[1], item[0])))
         what, why = next((example for source in sources for example in source["skipped_examples"]), ("", ""))
         first = f"; the first: {what} ({why})" if what else ""
-        bad = f", {rejected:,} of them bad records" if rejected else ""
+        bad = f", {counted(rejected, 'bad record')} among them" if rejected else ""
         print(f"fastbpe: {sum(skipped.values()):,} skipped{bad}: {reasons}{first}", file=sys.stderr)
     damaged = [entry for source in sources for entry in source["damaged"]]
     for where, why in damaged:

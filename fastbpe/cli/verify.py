@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from fastbpe.cli import options
+from fastbpe.text import counted
 
 
 def verify(
@@ -41,10 +42,10 @@ def verify(
     if json:
         print(json_module.dumps({"shards_directory": str(shards), **asdict(verified)}))
         return
-    against = "" if verified.bytes is None else f"; all {verified.bytes:,} bytes of text came back"
+    against = "" if verified.bytes is None else f"; all {counted(verified.bytes, 'byte')} of text came back"
     if verified.normalizer is not None:
         against += f", compared in {verified.normalizer}"
     print(
-        f"{shards}: {verified.shards:,} shards, {verified.tokens:,} tokens, {verified.documents:,} documents "
-        f"are as they were written{against}"
+        f"{shards}: {counted(verified.shards, 'shard')}, {counted(verified.tokens, 'token')} and "
+        f"{counted(verified.documents, 'document')} are as they were written{against}"
     )

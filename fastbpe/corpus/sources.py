@@ -21,7 +21,7 @@ from fastbpe.corpus.remote import expand_address, is_address, open_address, show
 from fastbpe.corpus.report import Damaged, SourceReport, check_on_error
 from fastbpe.corpus.walk import expand, printable, unreadable
 from fastbpe.errors import DataError, DataWarning, FastbpeError, ParameterError
-from fastbpe.text import to_bytes
+from fastbpe.text import counted, to_bytes
 
 STDIN = "-"
 NOT_PLAIN = {*SUFFIXES, ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".arrow", ".feather", ".tar", ".tgz"}
@@ -240,7 +240,7 @@ class Corpus:
         told = []
         examples = [example for report in self.reports for example in report.skipped_examples if report.rejected]
         if self.rejected:
-            told.append(f"{self.rejected} bad records were skipped, the first: {': '.join(examples[0])}")
+            told.append(f"skipped {counted(self.rejected, 'bad record')}, the first: {': '.join(examples[0])}")
         told += [f"{where}: {why}" for where, why in self.damaged]
         if told:
             warnings.warn("; ".join(told), DataWarning, stacklevel=3)

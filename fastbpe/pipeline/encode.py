@@ -6,31 +6,32 @@ later run reads the source again, encodes from that unit on, and so writes the s
 """
 
 import os
-import zlib
-from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbpe.corpus.blocks import BLOCK_BYTES, Address
+from fastbpe.corpus.blocks import BLOCK_BYTES
 from fastbpe.corpus.sources import Corpus, Source
 from fastbpe.errors import DataError, ParameterError, UnknownCharacterError
 from fastbpe.normalizing import UNICODE_VERSION
+from fastbpe.pipeline.checksum import checksums
 from fastbpe.pipeline.documents import documents_of
 from fastbpe.pipeline.entries import address_entry, origins_of, reader_entry, source_entries
 from fastbpe.pipeline.invalid import InvalidBytes, check_errors, invalid_in
-from fastbpe.pipeline.policy import Policy
+from fastbpe.pipeline.lanes import Found, Lane, Work
+from fastbpe.pipeline.policy import Policy, special_id
 from fastbpe.pipeline.progress import Progress, ProgressLike, as_progress
-from fastbpe.pipeline.units import Unit, UnitPacker
-from fastbpe.shards.forms import UNLIMITED, Form, Origin, form_named
+from fastbpe.pipeline.units import UnitPacker
+from fastbpe.shards.forms import UNLIMITED, Form, form_named
 from fastbpe.shards.journal import Journal, begin, clean
 from fastbpe.shards.manifest import Manifest
 from fastbpe.shards.naming import MANIFEST, TOKENIZER, TRAIN, VAL, check_prefix
-from fastbpe.shards.writer import SHARD_TOKENS, ShardWriter, disk_error
+from fastbpe.shards.packing import RowPacker
+from fastbpe.shards.reader import TokenShards
+from fastbpe.shards.writer import SHARD_TOKENS, ShardWriter, check_entered, disk_error, entered
 from fastbpe.threads import ordered_map, thread_count
 from fastbpe.tokenizer import Tokenizer
 
@@ -48,6 +49,8 @@ def encode_dataset(
     val_shards: int = 0,
     val_fraction: float = 0.0,
     format: str = "npy",
+    pack: int | None = None,
+    pad_token: str | None = None,
     shuffle: int | None = None,
     errors: str = "keep",
     resume: bool = False,
@@ -60,20 +63,29 @@ def encode_dataset(
     first `val_shards` of them split "val", all others "train"; uint16 when every id fits, else uint32. With
     `val_fraction` that part of the documents is val instead, chosen by a hash of each. `format` "nanogpt", "llmc",
     "megatron" or "dolma" writes what the loaders of those read, by their rules for names, types and sizes. `shuffle`,
-    a seed, takes the documents in a random order within a buffer of 256 MB. `eos_token` and `bos_token` name special
+    a seed, takes the documents in a random order within a buffer of 256 MB.
+
+    `pack` lays the documents into rows of so many tokens, in their order: one that does not fit into what is left of a
+    row begins the next, and the special token `pad_token` (the tokenizer's pad role, if not given) fills the row. A
+    document longer than a row begins a row and goes on in the next ones; the manifest counts these. Every shard then
+    holds whole rows: `np.load(file).reshape(-1, pack)`. megatron and dolma have no rows.
+
+    `eos_token` and `bos_token` name special
     tokens to put at every document's end (with eos_place="prepend" at its start) and start; without eos_token nothing
     in the tokens themselves tells documents apart, only the index does. Special tokens in the text are ordinary text
     unless `allowed_special` names them or is "all"; the manifest counts those left as text. `errors` says what to do
     with bytes that are not UTF-8: "keep" and count them, "strict" raises DataError, "replace" puts U+FFFD there.
 
     A directory that holds anything is refused. After a crash `resume=True` with the same source and parameters goes
-    on, and ends with the bytes of an undisturbed run. Raises ParameterError, DataError for the source, FastbpeError
+    on, and ends with the bytes of an undisturbed run; what is complete is read again, the source too, and refused
+    when it has changed. Raises ParameterError, DataError for the source, FastbpeError
     when the disk is full (the complete shards stay) or another run is writing there.
     """
     out = Path(out)
     policy = Policy.of(tokenizer, eos_token, eos_place, bos_token, allowed_special)
     form = form_named(format)
-    layout = _layout(form, prefix, shard_tokens, val_shards, val_fraction)
+    rows = _rows(tokenizer, form, pack, pad_token)
+    layout = _layout(form, prefix, shard_tokens, val_shards, val_fraction, pack or 1)
     if shuffle is not None and (isinstance(shuffle, bool) or not isinstance(shuffle, int)):
         raise ParameterError(f"shuffle is a whole number, the seed of the order, not {shuffle!r}")
     workers = thread_count(threads)
@@ -87,22 +99,26 @@ def encode_dataset(
         **policy.entries(),
         "reader": reader_entry(corpus.options, check_errors(errors)),
         **layout,
+        **rows,
         "shuffle": shuffle,
         "unicode_version": None if tokenizer.model.normalizer is None else UNICODE_VERSION,
     }
     run = {**fixed, "block_bytes": BLOCK_BYTES, "sources": survey and survey.digest}
     journal = begin(out, run, resume)
     if journal is None:
-        return _already_complete(out, fixed)
+        return _already_complete(out, fixed, corpus, shown)
     completed = False
     try:
         clean(out)
         if (out / MANIFEST).exists():  # the run before ended between its last two steps
-            manifest = Manifest.load(out)
+            manifest = _already_complete(out, fixed, corpus, shown)
         else:
+            if journal.entries:
+                shown.phase("check", sum(shard.tokens for shard in entered(journal)), "tokens")
+                check_entered(journal, shown.advance)
             tokenizer.save(out / TOKENIZER)
             shown.phase("encode", None if survey is None else survey.text_bytes)
-            manifest = _write(tokenizer, corpus, journal, policy, fixed, survey is None, workers, shown)
+            manifest = _write(tokenizer, corpus, journal, policy, fixed, workers, shown)
             shown.finish(**_facts(manifest))
             corpus.warn()
         journal.remove()
@@ -116,8 +132,27 @@ def encode_dataset(
     return manifest
 
 
+def _rows(tokenizer: Tokenizer, form: Form, pack: int | None, pad_token: str | None) -> dict[str, Any]:
+    """What the manifest says of rows. Raises ParameterError when there can be none."""
+    if pack is None:
+        if pad_token is not None:
+            raise ParameterError(f"pad_token {pad_token!r} fills the rows of pack: give that too, or leave it out")
+        return {"pack": None, "pad_token": None, "pad_id": None}
+    if isinstance(pack, bool) or not isinstance(pack, int) or pack < 1:
+        raise ParameterError(f"pack is the tokens in a row, a whole number of at least 1, not {pack!r}")
+    if not form.rows:
+        raise ParameterError(f"{form.name} has no rows, its loader makes them of the documents: leave out pack")
+    name = tokenizer.model.roles.get("pad") if pad_token is None else pad_token
+    if name is None:
+        raise ParameterError(
+            "pack fills rows up with a special token, and this tokenizer has no pad role: name one with pad_token "
+            "(--pad), the eos if there is no other"
+        )
+    return {"pack": pack, "pad_token": name, "pad_id": special_id(tokenizer, name)}
+
+
 def _layout(
-    form: Form, prefix: str | None, shard_tokens: int | None, val_shards: int, val_fraction: float
+    form: Form, prefix: str | None, shard_tokens: int | None, val_shards: int, val_fraction: float, row: int
 ) -> dict[str, Any]:
     """What the manifest says of the files. Raises ParameterError for what the form cannot hold."""
     given = {"shard_tokens": shard_tokens is not None, "val_shards": val_shards != 0}
@@ -133,6 +168,8 @@ def _layout(
     if not 1 <= tokens <= form.longest:
         limit = f" and at most {form.longest:,} in {form.name}" if form.longest < UNLIMITED else ""
         raise ParameterError(f"shard_tokens must be at least 1{limit}, not {tokens}")
+    if tokens < row:
+        raise ParameterError(f"shard_tokens {tokens:,} has no room for a row of {row:,} tokens (pack)")
     if val_shards < 0:
         raise ParameterError(f"val_shards must not be negative: {val_shards}")
     if not 0 <= val_fraction < 1:
@@ -142,21 +179,10 @@ def _layout(
     return {
         "form": form.name,
         "prefix": "tokens" if prefix is None else prefix,
-        "shard_tokens": tokens,
+        "shard_tokens": tokens - tokens % row,
         "val_shards": val_shards,
         "val_fraction": float(val_fraction),
     }
-
-
-class Work(NamedTuple):
-    """A unit to encode: its lane, its number there, and the checksum of the lane's text up to its end, by which a
-    later run knows the source again. origins: of the documents that end in it, where the form wants them."""
-
-    lane: "_Lane"
-    unit: Unit
-    number: int
-    crc: int
-    origins: list[Origin]
 
 
 class Encoded(NamedTuple):
@@ -164,81 +190,8 @@ class Encoded(NamedTuple):
 
     tokens: np.ndarray
     ends: np.ndarray
-    found: "Found"
+    found: Found
     work: Work
-
-
-class _Lane:
-    """The units of one split, from the one on in which its last complete shard ends. Without splits there is one."""
-
-    def __init__(self, split: str | None, journal: Journal, packer: UnitPacker, check_content: bool) -> None:
-        lines = [line for line in journal.entries if split is None or line["shard"]["split"] == split]
-        self.split = split
-        self.packer = packer
-        self.found = Found()
-        self.offset: int | None = None
-        self.origins: deque[Origin] = deque()
-        self.crc = 0
-        self.number = 0
-        self._check_content = check_content
-        self._state: dict[str, Any] | None = None
-        if lines:
-            self._state, self.offset = lines[-1]["state"], lines[-1]["offset"]
-            self.found = Found.from_json(lines[-1]["state"]["found"])
-
-    def work(self, units: Iterator[Unit], progress: Progress) -> Iterator[Work]:
-        """What is to be done of the next units. Raises ParameterError when the source is not as it was."""
-        for unit in units:
-            if self._check_content:
-                self.crc = zlib.crc32(unit.data[: unit.stop], self.crc)  # type: ignore[arg-type]
-            origins = [self.origins.popleft() for _ in unit.ends] if self.origins else []
-            number = self.number
-            self.number += 1
-            state = self._state
-            if state is not None and number < state["unit"]:
-                progress.advance(unit.stop)
-                continue
-            if state is not None and number == state["unit"]:
-                self._check(self.crc == state["crc"] and not state["last"])
-            yield Work(self, unit, number, self.crc, origins)
-
-    def over(self) -> None:
-        """Raises ParameterError when the source ends before what complete shards hold."""
-        state = self._state
-        if state is not None and state["last"]:
-            self._check(self.number == state["unit"] and self.crc == state["crc"])
-        elif state is not None:
-            self._check(self.number > state["unit"])
-
-    @staticmethod
-    def _check(same: bool) -> None:
-        if not same:
-            raise ParameterError("cannot go on: the source is not as it was; remove the directory and start anew")
-
-    def state(self, number: int, crc: int, last: bool = False) -> dict[str, Any]:
-        """What the journal says of a shard's end: the unit it lies in (`last`: that all are over), the checksum of the
-        text up to and with it, and what was found before it."""
-        return {"unit": number, "crc": crc, "last": last, "found": self.found.as_json()}
-
-
-@dataclass
-class Found:
-    """What the manifest tells of the text: special tokens left as text, and bytes that are not UTF-8."""
-
-    left: Counter[str] = field(default_factory=Counter)
-    invalid: InvalidBytes = field(default_factory=InvalidBytes)
-
-    def add(self, other: "Found") -> None:
-        self.left.update(other.left)
-        self.invalid.add(other.invalid)
-
-    def as_json(self) -> dict[str, Any]:
-        return {"left": dict(sorted(self.left.items())), "invalid": [self.invalid.count, self.invalid.first]}
-
-    @classmethod
-    def from_json(cls, entry: dict[str, Any]) -> "Found":
-        count, first = entry["invalid"]
-        return cls(Counter(entry["left"]), InvalidBytes(count, None if first is None else Address(*first)))
 
 
 def _write(
@@ -247,7 +200,6 @@ def _write(
     journal: Journal,
     policy: Policy,
     fixed: dict[str, Any],
-    check_content: bool,
     threads: int,
     progress: Progress,
 ) -> Manifest:
@@ -257,15 +209,15 @@ def _write(
     replaced_bytes = InvalidBytes()  # what is replaced is found again by reading again
     bos, eos = policy.around()
     splits = [VAL, TRAIN] if fixed["val_fraction"] else [None]
-    lanes = [
-        _Lane(
-            split,
-            journal,
-            UnitPacker(tokenizer.splitter, policy.allowed, bos, eos, policy.every or policy.allowed, normalizer),
-            check_content,
-        )
-        for split in splits
-    ]
+    dtype = form.dtype(tokenizer.id_limit)
+
+    def begun(split: str | None) -> Lane:
+        uncut = policy.every or policy.allowed
+        packer = UnitPacker(tokenizer.splitter, policy.allowed, bos, eos, uncut, normalizer)
+        rows = RowPacker(fixed["pack"], fixed["pad_id"]) if fixed["pack"] else None
+        return Lane(split, journal, packer, rows, dtype)
+
+    lanes = [begun(split) for split in splits]
     dealt = documents_of(corpus, BLOCK_BYTES, errors, fixed["shuffle"], fixed["val_fraction"], replaced_bytes)
 
     def feed() -> Iterator[Work]:
@@ -303,13 +255,18 @@ def _write(
         with closing(ordered_map(encode, feed(), threads)) as results:
             for tokens, ends, here, work in results:
                 lane = work.lane
-                state = lane.state(work.number, work.crc)
+                state = lane.state(work.number, work.checksum)
+                if lane.rows is not None:
+                    tokens, ends = lane.rows.take(tokens, ends)
                 writers[lane.split].add(tokens, ends, state, lane.offset, work.origins)
                 lane.offset = None
                 lane.found.add(here)
                 progress.advance(work.unit.stop)
         for lane in lanes:
-            shards = writers[lane.split].finish(lane.state(lane.number, lane.crc, last=True))
+            writer = writers[lane.split]
+            if lane.rows is not None:
+                writer.add(lane.rows.rest(dtype), np.empty(0, np.int64))
+            shards = writer.finish(lane.state(lane.number, lane.checksum.state(), last=True))
     if fixed["val_fraction"]:
         shards = sorted(shards, key=lambda shard: (shard.split == TRAIN, shard.file))
     found = Found()
@@ -326,6 +283,9 @@ def _write(
         special_left_as_text=dict(sorted(found.left.items())),
         invalid_bytes=found.invalid.count,
         first_invalid=None if first is None else address_entry(first, corpus.reports),
+        checksums=[lane.checksum.hex() for lane in lanes],
+        padding=sum(lane.rows.padding for lane in lanes if lane.rows is not None),
+        longer_than_row=sum(lane.rows.longer for lane in lanes if lane.rows is not None),
         sources=source_entries(corpus),
         shards=shards,
     )
@@ -333,14 +293,27 @@ def _write(
     return manifest
 
 
-def _already_complete(out: Path, fixed: dict[str, Any]) -> Manifest:
-    manifest = Manifest.load(out)
+def _already_complete(out: Path, fixed: dict[str, Any], corpus: Corpus, progress: Progress) -> Manifest:
+    """The manifest of shards that a run before has completed. Raises ParameterError when it had another source."""
+    shards = TokenShards(out)
+    manifest = shards.manifest
     for name, value in fixed.items():
         if getattr(manifest, name) != value:
             raise ParameterError(
                 f"{out}: holds complete shards of another run ({name} {getattr(manifest, name)!r}, not {value!r}); "
                 "choose another directory"
             )
+    for number in range(len(manifest.shards)):
+        shards.shard(number)
+    progress.phase("compare", manifest.bytes)
+    errors, shuffle, val_fraction = fixed["reader"]["errors"], fixed["shuffle"], fixed["val_fraction"]
+    again = documents_of(corpus, BLOCK_BYTES, errors, shuffle, val_fraction)
+    if checksums(again, len(manifest.checksums), progress.advance) != manifest.checksums:
+        raise ParameterError(
+            f"{out}: holds complete shards of another source, or the source has changed since; "
+            "choose another directory, or remove it"
+        )
+    progress.finish(**_facts(manifest))
     return manifest
 
 

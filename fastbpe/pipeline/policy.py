@@ -41,9 +41,6 @@ class Policy:
         check_choice("eos_place", eos_place, ("append", "prepend"))
         if eos_place == "prepend" and bos_token is not None and eos_token is not None:
             raise ParameterError("bos_token and an eos_token that is prepended would both begin a document; choose one")
-        for name in (bos_token, eos_token):
-            if name is not None and name not in specials:
-                raise ParameterError(f"{name!r} is not a special token of this tokenizer{_choices(specials)}")
         if isinstance(allowed_special, str):
             if allowed_special != "all":
                 raise ParameterError(f"allowed_special takes 'all' or a list of names, not {allowed_special!r}")
@@ -55,9 +52,9 @@ class Policy:
         left = [(name.encode(), id) for name, id in specials.items() if name not in allowed]
         return cls(
             bos_token,
-            None if bos_token is None else specials[bos_token],
+            None if bos_token is None else special_id(tokenizer, bos_token),
             eos_token,
-            None if eos_token is None else specials[eos_token],
+            None if eos_token is None else special_id(tokenizer, eos_token),
             eos_place,
             SpecialTrie(cut) if cut else None,
             SpecialTrie(left) if left else None,
@@ -85,6 +82,14 @@ class Policy:
         found = Counter(spans[spans[:, 3] >= 0, 3].tolist())
         names = {id: name.decode() for name, id in self.left.tokens}
         return Counter({names[id]: n for id, n in found.items()})
+
+
+def special_id(tokenizer: Tokenizer, name: str) -> int:
+    """Raises ParameterError for what is no special token of the tokenizer."""
+    specials = tokenizer.special_tokens
+    if name not in specials:
+        raise ParameterError(f"{name!r} is not a special token of this tokenizer{_choices(specials)}")
+    return specials[name]
 
 
 def _choices(specials: Iterable[str]) -> str:

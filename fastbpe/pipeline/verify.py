@@ -20,6 +20,7 @@ from fastbpe.pipeline.progress import Progress, ProgressLike, as_progress
 from fastbpe.pipeline.units import Unit, units
 from fastbpe.shards.reader import TokenShards
 from fastbpe.shards.texts import read_texts
+from fastbpe.text import counted
 from fastbpe.tokenizer import Tokenizer
 
 
@@ -154,7 +155,7 @@ def _compare(shards: TokenShards, corpus: Corpus, progress: Progress) -> int:
         raise _different(shards, document, "is not in the source, which ends before")
     if len(theirs.data) or len(their_ends) > both:
         raise DataError(
-            f"{shards.path}: ends after {document} documents, and the source goes on: {theirs.address()}"
+            f"{shards.path}: ends after {counted(document, 'document')}, and the source goes on: {theirs.address()}"
             f"{_compared_in(shards)}"
         )
     return size

@@ -34,7 +34,7 @@ class Form:
 
     one_file: a split is one file, however long. whole_documents: no document goes on in the next file. splits: train
     and val can be told apart. prefixed: names begin as the user wants. origins: documents must say where they came
-    from.
+    from. rows: documents can be packed into rows.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Form:
     splits = True
     prefixed = True
     origins = False
+    rows = True
     longest = UNLIMITED
 
     def dtype(self, id_limit: int) -> np.dtype[Any]:
@@ -125,6 +126,7 @@ class Megatron(Form):
 
     name = "megatron"
     one_file = True
+    rows = False
     DTYPES = (("<u2", 8), ("<i4", 4))
 
     def dtype(self, id_limit: int) -> np.dtype[Any]:
@@ -153,6 +155,7 @@ class Dolma(Form):
     splits = False
     prefixed = False
     origins = True
+    rows = False
 
     def dtype(self, id_limit: int) -> np.dtype[Any]:
         return np.dtype(np.min_scalar_type(id_limit - 1)).newbyteorder("<")

@@ -43,7 +43,9 @@ class Manifest:
     documents, as read; `invalid_bytes`: those that are not UTF-8. `reader`: how documents were told apart. `sources`:
     per source what was read and passed over. `form`: of the files, see forms.py. `val_fraction`: of the documents that
     were dealt to val, whose shards then come first. `shuffle`: the seed of the order, None for the input's.
-    `unicode_version`: of the tables that normalized the text, None where the tokenizer has no normalizer.
+    `unicode_version`: of the tables that normalized the text, None where the tokenizer has no normalizer. `checksums`:
+    of the documents of each split as they were read. `pack`: tokens in a row, None where there are no rows; `padding`
+    of all `tokens` are not of a document, and `longer_than_row` documents go through several rows.
     """
 
     fingerprint: str
@@ -68,7 +70,13 @@ class Manifest:
     val_shards: int = 0
     val_fraction: float = 0.0
     shuffle: int | None = None
+    pack: int | None = None
+    pad_token: str | None = None
+    pad_id: int | None = None
+    padding: int = 0
+    longer_than_row: int = 0
     unicode_version: str | None = None
+    checksums: list[str] = field(default_factory=list)
     tokenizer: str = TOKENIZER
     sources: list[dict[str, Any]] = field(default_factory=list)
     shards: list[ShardEntry] = field(default_factory=list)
@@ -108,6 +116,10 @@ class Manifest:
             _check_types(manifest)
             for entry in manifest.shards:
                 _check_types(entry)
+            _check_reader(manifest.reader)
+            _check_sources(manifest.sources)
+            if (manifest.pack is None) != (manifest.pad_id is None) or manifest.pack == 0:
+                raise TypeError(f"pack is {manifest.pack} and pad_id {manifest.pad_id}")
         except (KeyError, TypeError) as error:
             raise FormatError(
                 f"{where}: has missing, wrong or unknown entries ({error}); write the shards again"
@@ -145,6 +157,37 @@ class Manifest:
                 why = f"its {MANIFEST} cannot be read ({(error.strerror or str(error)).lower()})"
             raise DataError(f"{directory}: {why}") from None
         return cls.from_json(text, str(path))
+
+
+def _check_reader(reader: dict[str, Any]) -> None:
+    """Raises TypeError for what is no way of reading documents: decoding and comparing go by it."""
+    separator, where = reader.get("separator"), reader.get("where", {})
+    if isinstance(separator, dict):
+        try:
+            separator = bytes.fromhex(separator["hex"]) if list(separator) == ["hex"] else 0
+        except (TypeError, ValueError):
+            separator = 0
+    if separator is not None and (not isinstance(separator, str | bytes) or not separator):
+        raise TypeError(f"reader: separator is {reader['separator']!r}")
+    if type(reader.get("lines", False)) is not bool:
+        raise TypeError(f"reader: lines is {reader['lines']!r}")
+    if not isinstance(where, dict) or not all(isinstance(value, str) for value in where.values()):
+        raise TypeError(f"reader: where is {where!r}")
+    for name in ("text_field", "members"):
+        if not isinstance(reader.get(name), str | None):
+            raise TypeError(f"reader: {name} is {reader[name]!r}")
+    if reader.get("errors", "keep") not in ("keep", "strict", "replace"):
+        raise TypeError(f"reader: errors is {reader['errors']!r}")
+
+
+def _check_sources(sources: list[dict[str, Any]]) -> None:
+    """Raises TypeError for what is no list of what was read of every source."""
+    for source in sources:
+        if not isinstance(source, dict) or type(source.get("documents")) is not int:
+            raise TypeError(f"sources has {source!r}")
+        counts = source.get("documents_per_file", [])
+        if not isinstance(counts, list) or not all(type(n) is int and n >= 0 for n in counts):
+            raise TypeError(f"sources: documents_per_file is {counts!r}")
 
 
 def _check_types(entry: Manifest | ShardEntry) -> None:

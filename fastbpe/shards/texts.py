@@ -26,17 +26,14 @@ def read_texts(shards: TokenShards, stretch_tokens: int = STRETCH_TOKENS) -> Ite
     """
     tokenizer = shards.tokenizer
     lengths = token_lengths(tokenizer)
-    begins = True  # whether the next token is the first of a document
     for number in range(len(shards.manifest.shards)):
-        tokens, ends = shards.shard(number)
+        tokens, _ = shards.shard(number)
         for at in range(0, max(1, len(tokens)), stretch_tokens):
             ids = tokens[at : at + stretch_tokens]
-            first = np.searchsorted(ends, at, side="right" if at else "left")
-            inside = ends[first : np.searchsorted(ends, at + len(ids), side="right")] - at
-            starts = inside[inside < len(ids)]
-            if begins and len(ids):
-                starts = np.concatenate((np.zeros(1, np.int64), starts))
-            keep = _keep(shards, ids, starts, inside)
+            starts, ends = (places - at for places in shards.extents(number, at, at + len(ids)))
+            inside = ends[ends <= len(ids)]
+            keep = np.ones(len(ids), bool) if shards.manifest.pack is None else ~shards.padding(number, at, ids)
+            _unmark(shards, ids, starts[(starts >= 0) & (starts < len(ids))], inside, keep)
             kept = ids[keep]
             before = np.concatenate((np.zeros(1, np.int64), np.cumsum(keep)))
             try:
@@ -46,20 +43,16 @@ def read_texts(shards: TokenShards, stretch_tokens: int = STRETCH_TOKENS) -> Ite
                 raise DataError(f"{file}: {error}; the shards are damaged") from None
             text_ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths[kept])))
             yield Stretch(data, text_ends[before[inside]])
-            if len(ids):
-                begins = len(inside) > 0 and int(inside[-1]) == len(ids)
 
 
-def _keep(shards: TokenShards, ids: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Which of the ids are text, given where documents start and end among them."""
-    keep = np.ones(len(ids), bool)
+def _unmark(shards: TokenShards, ids: np.ndarray, starts: np.ndarray, ends: np.ndarray, keep: np.ndarray) -> None:
+    """Takes bos and eos out of what is kept of the ids, given where documents start and end among them."""
     before, after = shards.manifest.marks()
     for places, mark in ((starts, before), (ends - 1, after)):
         if mark is not None:
             if len(places) and (places[0] < 0 or not np.all(ids[places] == mark)):
                 raise DataError(f"{shards.path}: a document lacks its bos or eos; the shards are damaged")
             keep[places] = False
-    return keep
 
 
 def token_lengths(tokenizer: Tokenizer) -> np.ndarray:

@@ -1,8 +1,10 @@
 """Windows over the tokens of shards, in an order that a seed decides, dealt to the ranks of a training; no torch here.
 
 Window k is tokens k * length to (k + 1) * length, and the one after them: x is all but the last of these, y all but the
-first. Every epoch takes all windows once in its own order; what does not divide by the number of readers is left out
-at the end of the epoch, so that all of them take as many steps.
+first. In shards that were packed a window is a row, so that `length` is one less than the row's tokens, and y is
+IGNORED where it would be padding or the first token of another document. Every epoch takes all windows once in its own
+order; what does not divide by the number of readers is left out at the end of the epoch, so that all of them take as
+many steps.
 """
 
 from collections.abc import Iterator
@@ -13,6 +15,9 @@ import numpy.typing as npt
 
 from fastbpe.errors import ParameterError
 from fastbpe.shards.reader import TokenShards
+
+IGNORED = -100
+"""What stands in y where nothing is to be learned; PyTorch's cross entropy leaves it out."""
 
 
 class Window(NamedTuple):
@@ -31,19 +36,28 @@ class Windows:
         known = sorted({shard.split for shard in shards.manifest.shards})
         if split is not None and split not in known:
             raise ParameterError(f"split={split!r}: these shards have {', '.join(known) or 'none'}")
+        pack = shards.manifest.pack
+        if pack is not None and length != pack - 1:
+            raise ParameterError(f"length {length}: these shards have rows of {pack} tokens, so it must be {pack - 1}")
         self.shards = shards
         self.length = length
         self.start, self.stop = _range(shards, split)
 
     def __len__(self) -> int:
+        if self.shards.manifest.pack is not None:
+            return (self.stop - self.start) // (self.length + 1)
         return max(0, (self.stop - self.start - 1) // self.length)
 
     def __getitem__(self, number: int) -> Window:
         if not 0 <= number < len(self):
             raise IndexError(f"window {number} of {len(self)}")
-        at = self.start + number * self.length
+        step = self.length if self.shards.manifest.pack is None else self.length + 1
+        at = self.start + number * step
         tokens = np.asarray(self.shards[at : at + self.length + 1], np.int64)
-        return Window(tokens[:-1], tokens[1:])
+        x, y = tokens[:-1], tokens[1:]
+        if step > self.length:
+            y = np.where(self.shards.goes_on(at // step)[1:], y, IGNORED)
+        return Window(x, y)
 
 
 def _range(shards: TokenShards, split: str | None) -> tuple[int, int]:

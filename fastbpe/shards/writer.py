@@ -8,7 +8,7 @@ import contextlib
 import errno
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -23,6 +23,7 @@ from fastbpe.shards.forms import UNLIMITED, Form, Origin, form_named
 from fastbpe.shards.journal import Journal, write_all
 from fastbpe.shards.manifest import ShardEntry
 from fastbpe.shards.naming import INDEX, index_name, split_of
+from fastbpe.text import counted
 
 SHARD_TOKENS = 100_000_000
 EARLY_SYNC_BYTES = 32 << 20
@@ -31,9 +32,9 @@ EARLY_SYNC_BYTES = 32 << 20
 class _Common:
     """What the writers of one directory share: the journal, and the thread that completes shards."""
 
-    def __init__(self, journal: Journal, form: Form, dtype: np.dtype[Any]) -> None:
+    def __init__(self, journal: Journal) -> None:
         self.journal = journal
-        self.entries = _complete(journal, form, dtype)
+        self.entries = entered(journal)
         self.worker = ThreadPoolExecutor(1, "shard")
         self.pending: Future[None] | None = None
         self.unentered: tuple[ShardEntry, dict[str, Any]] | None = None
@@ -50,26 +51,30 @@ class _Common:
         self.unentered = None
 
 
-def _complete(journal: Journal, form: Form, dtype: np.dtype[Any]) -> list[ShardEntry]:
-    """The shards that the journal holds. Raises FormatError for one that is not there any more as a whole."""
+def entered(journal: Journal) -> list[ShardEntry]:
+    """The shards that the journal holds. Raises FormatError when it is no journal of shards."""
     try:
-        entries = [ShardEntry(**line["shard"]) for line in journal.entries]
+        return [ShardEntry(**line["shard"]) for line in journal.entries]
     except (KeyError, TypeError):
         raise FormatError(f"{journal.directory}: its journal is damaged; remove the directory and start anew") from None
-    for entry in entries:
-        index_form, ends = form_named("npy"), np.dtype("<i8")
-        files = [(entry.file, entry.tokens, form, dtype), (entry.index, entry.documents, index_form, ends)]
-        for name, n, opened_as, kind in files:
+
+
+def check_entered(journal: Journal, advance: Callable[[int], object] = lambda tokens: None) -> None:
+    """Reads the shards that the journal holds again; `advance` hears of the tokens of each.
+
+    Raises FormatError for one that is not there any more as it was written.
+    """
+    for entry in entered(journal):
+        for name, sha256 in ({entry.file: entry.sha256, entry.index: entry.index_sha256} | entry.beside).items():
             path = journal.directory / name
             try:
-                whole = len(opened_as.open(path, kind, n)) == n
-            except (OSError, FormatError):
-                whole = False
-            if not whole:
-                raise FormatError(
-                    f"{path}: is not as the journal says, or not there; remove the directory and start anew"
-                )
-    return entries
+                with path.open("rb") as file:
+                    same = hashlib.file_digest(file, "sha256").hexdigest() == sha256
+            except FileNotFoundError:
+                same = False
+            if not same:
+                raise FormatError(f"{path}: is not as it was written, or not there; remove the directory, start anew")
+        advance(entry.tokens)
 
 
 class ShardWriter:
@@ -100,7 +105,7 @@ class ShardWriter:
         self._shard_tokens = UNLIMITED if self.form.one_file else shard_tokens
         self._val_shards = val_shards
         self._split = split
-        self._common: _Common = _Common(journal, self.form, self.dtype) if beside is None else beside._common
+        self._common: _Common = _Common(journal) if beside is None else beside._common
         self._common.writers += 1
         # Splits count for themselves: which of two closes a shard first depends on how the input is cut into units.
         self._number = sum(split is None or entry.split == split for entry in self._common.entries)
@@ -292,7 +297,7 @@ def disk_error(error: OSError, directory: Path, complete: int) -> FastbpeError:
     """What to tell of a write that failed, with `complete` shards entered before."""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     why = "the disk is full" if full else f"cannot be written ({(error.strerror or str(error)).lower()})"
-    kept = f"; {complete} complete shards stay" if complete else ""
+    kept = f"; {counted(complete, 'complete shard')} stay{'s' if complete == 1 else ''}" if complete else ""
     then = "go on with --resume" if complete else "start again"
     what_to_do = f"free some space, then {then}" if full else f"check the disk, then {then}"
     return FastbpeError(f"{directory}: {why}{kept}; {what_to_do}")

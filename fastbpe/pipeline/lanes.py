@@ -1,0 +1,111 @@
+"""A lane: the units of one split on their way to its shards, and where in them a run before has come to."""
+
+from collections import Counter, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastbpe.corpus.blocks import Address
+from fastbpe.errors import ParameterError
+from fastbpe.pipeline.checksum import Checksum
+from fastbpe.pipeline.invalid import InvalidBytes
+from fastbpe.pipeline.progress import Progress
+from fastbpe.pipeline.units import Unit, UnitPacker
+from fastbpe.shards.forms import Origin
+from fastbpe.shards.journal import Journal
+from fastbpe.shards.packing import RowPacker
+
+
+class Work(NamedTuple):
+    """A unit to encode: its lane, its number there, and the checksum of the lane's documents up to its end, by which a
+    later run knows the source again. origins: of the documents that end in it, where the form wants them."""
+
+    lane: "Lane"
+    unit: Unit
+    number: int
+    checksum: list[int]
+    origins: list[Origin]
+
+
+@dataclass
+class Found:
+    """What the manifest tells of the text: special tokens left as text, and bytes that are not UTF-8."""
+
+    left: Counter[str] = field(default_factory=Counter)
+    invalid: InvalidBytes = field(default_factory=InvalidBytes)
+
+    def add(self, other: "Found") -> None:
+        self.left.update(other.left)
+        self.invalid.add(other.invalid)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"left": dict(sorted(self.left.items())), "invalid": [self.invalid.count, self.invalid.first]}
+
+    @classmethod
+    def from_json(cls, entry: dict[str, Any]) -> "Found":
+        count, first = entry["invalid"]
+        return cls(Counter(entry["left"]), InvalidBytes(count, None if first is None else Address(*first)))
+
+
+class Lane:
+    """The units of one split, from the one on in which its last complete shard ends. Without splits there is one.
+
+    `offset`: how many of the next unit's tokens, laid into rows if there are `rows`, lie in complete shards; None when
+    the next unit is a new one.
+    """
+
+    def __init__(
+        self, split: str | None, journal: Journal, packer: UnitPacker, rows: RowPacker | None, dtype: np.dtype[Any]
+    ) -> None:
+        lines = [line for line in journal.entries if split is None or line["shard"]["split"] == split]
+        self.split = split
+        self.packer = packer
+        self.rows = rows
+        self.found = Found()
+        self.offset: int | None = None
+        self.origins: deque[Origin] = deque()
+        self.checksum = Checksum()
+        self.number = 0
+        self._state: dict[str, Any] | None = None
+        if lines:
+            self._state, self.offset = lines[-1]["state"], lines[-1]["offset"]
+            self.found = Found.from_json(self._state["found"])
+            if rows is not None:
+                rows.restore(self._state["rows"], dtype)
+
+    def work(self, units: Iterator[Unit], progress: Progress) -> Iterator[Work]:
+        """What is to be done of the next units. Raises ParameterError when the source is not as it was."""
+        for unit in units:
+            self.checksum.add(unit.data[: unit.stop], unit.position + unit.ends)
+            origins = [self.origins.popleft() for _ in unit.ends] if self.origins else []
+            number = self.number
+            self.number += 1
+            state = self._state
+            if state is not None and number < state["unit"]:
+                progress.advance(unit.stop)
+                continue
+            checksum = self.checksum.state()
+            if state is not None and number == state["unit"]:
+                self._check(checksum == state["checksum"] and not state["last"])
+            yield Work(self, unit, number, checksum, origins)
+
+    def over(self) -> None:
+        """Raises ParameterError when the source ends before what complete shards hold."""
+        state = self._state
+        if state is not None and state["last"]:
+            self._check(self.number == state["unit"] and self.checksum.state() == state["checksum"])
+        elif state is not None:
+            self._check(self.number > state["unit"])
+
+    @staticmethod
+    def _check(same: bool) -> None:
+        if not same:
+            raise ParameterError("cannot go on: the source is not as it was; remove the directory and start anew")
+
+    def state(self, number: int, checksum: list[int], last: bool = False) -> dict[str, Any]:
+        """What the journal says of a shard's end: the unit it lies in (`last`: that all are over), the checksum of the
+        documents up to and with it, and what was found and how far rows were filled before it."""
+        rows = None if self.rows is None else self.rows.state()
+        return {"unit": number, "checksum": checksum, "last": last, "found": self.found.as_json(), "rows": rows}
