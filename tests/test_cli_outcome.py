@@ -32,6 +32,8 @@ def tokenizer(tmp_path: Path) -> Path:
         (OSError(errno.ENOSPC, "No space left on device", "/a/b"), 1, "/a/b: no space left on device; free some"),
         (MemoryError(), 1, "out of memory: use fewer threads"),
         (KeyboardInterrupt(), 130, "interrupted"),
+        (ImportError("cannot import name 'a'", name="fastbpe.kernels.split"), 1, "build or install it anew"),
+        (ImportError("cannot import name 'a'", name="elsewhere"), 1, "unexpected ImportError: cannot import"),
         (ZeroDivisionError("division by zero"), 1, "unexpected ZeroDivisionError: division by zero; this is a fault"),
     ],
 )

@@ -59,6 +59,8 @@ def run(arguments: list[str]) -> int:
     except MemoryError:
         return tell("out of memory: use fewer threads or less text", FAILED)
     except Exception as error:
+        if isinstance(error, ImportError) and (error.name or "").startswith("fastbpe"):
+            return tell(f"{error}; the compiled modules are not of this version: build or install it anew", FAILED)
         message = f"unexpected {type(error).__name__}: {error}; this is a fault of fastbpe, please report it"
         return tell(f"{message} with what FASTBPE_DEBUG=1 shows", FAILED)
 
