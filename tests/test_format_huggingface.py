@@ -142,7 +142,7 @@ def test_what_is_computed(tmp_path, change):
         ({"pre_tokenizer": sequence(split("(?i:st)"))}, "pattern: .*st"),
         ({"pre_tokenizer": sequence(split("(?<=a)b"))}, "pattern: .*look-behind"),
         ({"pre_tokenizer": sequence(split("a*"))}, "pattern"),
-        ({"pre_tokenizer": sequence(split("(a"))}, "the pattern"),
+        ({"pre_tokenizer": sequence(split("(a"))}, "pattern: this"),
         ({"pre_tokenizer": sequence({"type": "Split", "pattern": "a"})}, "not an object with one of Regex"),
         ({"post_processor": {"type": "BertProcessing"}}, "post_processor: 'BertProcessing'"),
         ({"decoder": None}, "decoder: none"),

@@ -7,7 +7,7 @@ from pattern_strategies import any_patterns
 
 from fastbpe.errors import PatternError
 from fastbpe.pattern.ast import INVALID, Alt, Atomic, Chars, Look, Repeat, Seq
-from fastbpe.pattern.parser import MAX_COUNT, MAX_DEPTH, Foreign, Unsupported, parse, parse_foreign, place
+from fastbpe.pattern.parser import MAX_COUNT, MAX_DEPTH, MAX_LENGTH, Foreign, Unsupported, parse, parse_foreign, place
 from fastbpe.pattern.properties import category, fold, white_space, word
 from fastbpe.pattern.unitset import ALL, EMPTY, complement, contains, from_ranges, of, union
 
@@ -186,6 +186,21 @@ def test_hostile_nesting_ends_in_an_error_or_a_tree(pattern):
     except PatternError as error:
         assert "at position" in str(error)
     assert sys.getrecursionlimit() == before
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("a" * (MAX_LENGTH + 1), "65,537 characters are too many"),
+        ("(?:(?:a{1000}){1000}){1000}", "1,000,000,000 units"),
+        ("(?>(?:ab|c){,1000}b){1000,}|d{1000}", "3,002,000 units"),
+        ("(?<=(?:(?:ab{1000}){1000}){2})c", "2,002,001 units"),
+    ],
+)
+def test_hostile_sizes(pattern, message):
+    for read in (parse, parse_foreign):
+        with pytest.raises(PatternError, match=message if read is parse_foreign else None):
+            read(pattern)
 
 
 def test_deepest_allowed_nesting():

@@ -71,9 +71,7 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
     """Whatever is wrong with the content inside becomes a FormatError that begins with the file's name."""
     try:
         yield
-    except PatternError as error:
-        raise FormatError(f"{os.fspath(path)}: the pattern: {error}") from None
-    except DataError as error:
+    except (DataError, PatternError) as error:
         raise FormatError(f"{os.fspath(path)}: {error}") from None
 
 

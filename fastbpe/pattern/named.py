@@ -73,7 +73,7 @@ def _resolved(pattern: object) -> tuple[str | None, str | None]:
         )
     if pattern in NAMED:
         return pattern, NAMED[pattern]
-    if re.fullmatch(r"[A-Za-z0-9_-]*", pattern):
+    if re.fullmatch(r"[A-Za-z0-9_-]{0,100}", pattern):
         raise PatternError(
             f"no pattern is called {pattern!r}; the names are {', '.join(NAMED)} "
             "(to have it read as a regular expression, put it into a group)"

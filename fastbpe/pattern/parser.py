@@ -26,6 +26,10 @@ from .unitset import ALL, EMPTY, complement, from_ranges, intersection, of, unio
 
 MAX_DEPTH = 100
 MAX_COUNT = 1000
+MAX_LENGTH = 1 << 16
+"""Of a pattern in characters: a hundred times that of those in use."""
+MAX_UNITS = 1 << 20
+"""That it matches one of, each repetition {m,n} written out n times, as engines do."""
 
 _ESCAPES = {"r": 0x0D, "n": 0x0A, "t": 0x09, "f": 0x0C, "v": 0x0B, "a": 0x07, "e": 0x1B}
 _HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
@@ -91,12 +95,16 @@ class Parser:
         self.foreign = foreign
 
     def run(self) -> Node:
+        if len(self.text) > MAX_LENGTH:
+            self.fail(f"{len(self.text):,} characters are too many to read, {MAX_LENGTH:,} at most", MAX_LENGTH)
         for offset, c in enumerate(self.text):
             if "\ud800" <= c <= "\udfff":
                 self.fail("a lone surrogate is not a character", offset)
         node = self.alternation(self.leading_flags())
         if self.at < len(self.text):
             self.fail("this ) closes no group", self.at)
+        if (units := _units(node)) > MAX_UNITS:
+            self.fail(f"its repetitions written out give {units:,} units, {MAX_UNITS:,} at most", 0)
         return node
 
     # errors and small steps
@@ -481,3 +489,15 @@ def _word_edge(edge: bool) -> Node:
     on, off = Look(units, at_end=False), Look(complement(units), at_end=True)
     first, second = (off, on) if edge else (on, off)
     return Alt((Seq((before, first)), Seq((not_before, second))))
+
+
+def _units(node: "Node | Foreign") -> int:
+    match node:
+        case Seq(items) | Alt(items):
+            return sum(map(_units, items))
+        case Repeat(item, least, most, _):
+            return _units(item) * max(least if most is None else most, 1)
+        case Atomic(item) | Foreign(_, item, _):
+            return _units(item)
+        case _:
+            return 1
