@@ -14,7 +14,7 @@ SANITIZED := LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	PYTHONMALLOC=malloc FASTBPE_BUILD=asan
 
-FORKING := $(shell grep -l 'os\.fork()' tests/test_*.py)
+FORKING := $(shell grep -l "^from children import" tests/test_*.py)
 
 .PHONY: build demo test debug asan coverage bench lint format clean
 .DELETE_ON_ERROR:

@@ -8,6 +8,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from children import fork
 from test_crash import killed_at
 
 import fastbpe
@@ -55,7 +56,7 @@ def run(corpus: Path, work: Path | None, out: Path, **options: object) -> dict[s
 
 def killed_in(function: str, nth: int, work) -> None:
     """Runs `work` in a child that is killed when it has called Checkpoint.`function` for the nth time."""
-    child = os.fork()
+    child = fork()
     if not child:
         try:
             calls = itertools.count(1)

@@ -11,6 +11,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from children import fork
 from effort import effort
 
 from fastbpe.corpus.sources import files
@@ -47,7 +48,7 @@ def run(tmp_path, monkeypatch):
 
 def killed_at(point, how, work):
     """Runs `work` in a child that is killed at its `point`-th call; whether it was killed before it came to its end."""
-    child = os.fork()
+    child = fork()
     if child:
         return os.WIFSIGNALED(os.waitpid(child, 0)[1])
     try:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from children import fork
 from effort import effort
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -337,7 +338,7 @@ def test_progress_and_facts(tmp_path):
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_file_that_cannot_grow_is_a_clean_error(tmp_path):
     read, write = os.pipe()
-    child = os.fork()
+    child = fork()
     if not child:
         try:
             resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))
