@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/tour.md", "benchmarks/README.md"]
+DOCUMENTS = [
+    *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/tour.md"),
+    *("benchmarks/README.md", "corpora/README.md"),
+]
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

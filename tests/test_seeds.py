@@ -6,7 +6,7 @@ engine does not compute them:
 - 000/ex10's numbers of look-ups and of queue operations: they describe the walk-through's own two encoders.
 - 000/ex12's tokens and bytes per token: the text its 60 merges were learned from is not published. Its strings are.
 - 000/qwen2_ids: ids in the vocabularies of other people's models.
-- 003's seconds, and its counts of tied pairs: the former are its own program's, the latter no step of training here.
+- 003's seconds: they are its own program's.
 - 004's 276 ids, and the merges behind 004/meta and 004/mixed: their corpus is not published. The parts of those
   examples that no merge touches are here.
 """
@@ -332,6 +332,24 @@ def test_003_merges() -> None:
     got = rows(merges)
     for step, (*expected, _tied) in result["steps"].items():
         assert got[int(step) - 1] == expected
+
+
+def test_003_tied_pairs() -> None:
+    _, golden, text, _, merges, _ = tang()
+    counts = one_chunk(text)
+    bytes_themselves = np.arange(256, dtype=np.uint32)
+    merger = Merger(counts.data, counts.starts, counts.counts, bytes_themselves, len(merges), 1, tie_first=True)
+    tied = []
+    for done in range(len(merges)):
+        merger.run(until=done)
+        hot, threshold = merger.hot_pairs()
+        if max(hot.values(), default=0) < threshold:
+            merger.run(work=1, until=done + 1)  # finds the next pairs, and merges none
+            hot, _ = merger.hot_pairs()
+        top = max(hot.values())
+        assert top == merges.counts[done]
+        tied.append(sum(count == top for count in hot.values()))
+    assert tied == golden["tied_pairs_at_top"]
 
 
 def test_003_what_it_learned() -> None:

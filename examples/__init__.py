@@ -1,0 +1,1 @@
+"""Scripts that reproduce four published walk-throughs, and one that makes the batches of a training."""
