@@ -6,31 +6,20 @@ then. Where a longer match was hoped for and died, the scan steps back to the la
 
 Two cursors run through the halves of a window, a unit of each in turn: one waits for its table while the other steps.
 The second starts where there may be no boundary. It counts from the first end that both find, as what follows an end
-depends on nothing before it; ends are not proved, they meet.
+depends on nothing before it; ends are not proved, they meet. Where most of the text is ASCII, lanes.pyx is faster.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memmove
 
-from fastbpe.kernels.dfa cimport DFA_ACCEPT, DFA_BOUNDARY, DFA_STATE, Dfa, dfa_unit, dfa_wide_unit
+from fastbpe.kernels.dfa cimport DFA_ACCEPT, DFA_BOUNDARY, DFA_STATE, Dfa, dfa_unit
+from fastbpe.kernels.lanes cimport lanes_fill
+from fastbpe.kernels.scan cimport PATIENCE, REACH, STEPS, Cursor, ScanMemo, advance, chunk_begin, cursor_init, run_steps
 
 cdef enum:
-    STEPS = 8            # units read between two looks at the limits
-    REACH = 4 * STEPS    # the most bytes of them
     LEAST_WINDOW = 512   # bytes that are worth two cursors
     MOST_WINDOW = 1 << 15  # with its ends it stays in the second-level cache
-    PATIENCE = 128       # bytes read in vain, above which it is worth remembering
-
-cdef struct Cursor:
-    int64_t at           # the unit to read
-    uint32_t state       # before it
-    int64_t accept       # the last place where the chunk could end, if behind its beginning
-    int64_t begin        # of the first chunk
-    int64_t* out         # where the next end goes
-    int64_t* first       # where the first end went
-    int64_t steps        # units read carefully
-
 
 cdef int64_t scan_fill(const Dfa* dfa, const uint8_t* data, int64_t start, int64_t stop, int64_t text_end,
                        int64_t* ends, int64_t capacity, ScanMemo** memo) noexcept nogil:
@@ -38,6 +27,10 @@ cdef int64_t scan_fill(const Dfa* dfa, const uint8_t* data, int64_t start, int64
     cdef Cursor cursor
     cursor_init(&cursor, dfa, start, ends)
     if not memo_goes_on(memo, data, text_end, start):
+        if dfa.lanes != NULL:
+            n = lanes_fill(dfa, data, start, limit, ends, capacity)
+            if n > 0:
+                return n
         if capacity >= LEAST_WINDOW and limit - start >= LEAST_WINDOW:
             n = two_cursors(dfa, data, start, limit, ends, capacity)
             if n > 0:
@@ -57,18 +50,6 @@ cdef int64_t scan_carefully(const Dfa* dfa, const uint8_t* data, int64_t start, 
     n = run_carefully(dfa, data, &cursor, stop, text_end, ends + capacity, memo)
     steps[0] += cursor.steps
     return n
-
-
-cdef inline void cursor_init(Cursor* cursor, const Dfa* dfa, int64_t start, int64_t* ends) noexcept nogil:
-    cursor.at = cursor.begin = start
-    cursor.state = dfa.start
-    cursor.accept = -1
-    cursor.out = cursor.first = ends
-    cursor.steps = 0
-
-
-cdef inline int64_t chunk_begin(const Cursor* cursor) noexcept nogil:
-    return (cursor.out - 1)[0] if cursor.out > cursor.first else cursor.begin
 
 
 cdef int64_t two_cursors(const Dfa* dfa, const uint8_t* data, int64_t start, int64_t limit, int64_t* ends,
@@ -123,41 +104,6 @@ cdef void run_one(const Dfa* dfa, const uint8_t* data, Cursor* cursor, int64_t l
         if not run_steps(dfa, data, &one):
             break
     cursor[0] = one
-
-
-cdef inline bint run_steps(const Dfa* dfa, const uint8_t* data, Cursor* cursor) noexcept nogil:
-    cdef int _k
-    for _k in range(STEPS):
-        if not advance(dfa, data, cursor):
-            return False
-    return True
-
-
-cdef inline bint advance(const Dfa* dfa, const uint8_t* data, Cursor* cursor) noexcept nogil:
-    # Reads one unit, of which all bytes that it may have are there. False, and nothing read, where care is needed.
-    cdef int64_t at = cursor.at, length = 1, begin
-    cdef uint32_t byte = data[at], unit, step
-    if byte < 0x80:
-        unit = dfa.ascii[byte]
-    else:
-        length = dfa_wide_unit(dfa, data + at, 4, &unit)
-    step = dfa.transitions[cursor.state + unit]
-    cursor.out[0] = at
-    cursor.out += step >> 31
-    cursor.accept = at if step & DFA_ACCEPT else cursor.accept
-    if step & DFA_STATE:
-        cursor.state = step & DFA_STATE
-        cursor.at = at + length
-        return True
-    begin = chunk_begin(cursor)
-    if step & DFA_BOUNDARY or cursor.accept <= begin or at - cursor.accept > PATIENCE:
-        cursor.out -= step >> 31
-        return False
-    cursor.out[0] = cursor.accept
-    cursor.out += 1
-    cursor.at = cursor.accept
-    cursor.state = dfa.start
-    return True
 
 
 cdef int64_t run_carefully(const Dfa* dfa, const uint8_t* data, Cursor* cursor, int64_t stop, int64_t text_end,

@@ -12,6 +12,7 @@ from ..kernels.spans import check_spans
 from ..kernels.split import SplitTable, split_ends, split_last_cut
 from ..text import utf8
 from .automaton import Automaton, compile_pattern
+from .lanes import lane_table
 from .named import resolve
 from .parser import Unsupported, parse
 from .program import NotCompilable
@@ -120,7 +121,7 @@ def _compiled(text: str, unmatched: str) -> "SplitTable | tuple[RegexEngine, str
         reason = obstacle.construct
     else:
         _check(automaton, unmatched)
-        return SplitTable(*kernel_tables(automaton))
+        return _table(automaton)
     from .regex_engine import RegexEngine  # loads the regex module, which few patterns need
 
     note = f"the pattern runs in the regex module, tens of times slower and on one thread per document, for {reason}"
@@ -136,8 +137,13 @@ def _in_a_row(texts: tuple[str, ...]) -> SplitTable | None:
         except NotCompilable as obstacle:
             raise PatternError(f"of several patterns in a row, each must compile to an automaton: {obstacle}") from None
         _check(automaton, "isolate")
-        table = SplitTable(*kernel_tables(automaton), then=table)
+        table = _table(automaton, table)
     return table
+
+
+def _table(automaton: Automaton, then: SplitTable | None = None) -> SplitTable:
+    tables = kernel_tables(automaton)
+    return SplitTable(*tables, then=then, lanes=lane_table(*tables[:2]))
 
 
 def _check(automaton: Automaton, unmatched: str) -> None:

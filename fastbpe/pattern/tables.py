@@ -12,6 +12,7 @@ KernelTables = tuple[
 
 BOUNDARY = 0x80000000
 ACCEPT = 0x40000000
+STATE = 0x00FFFFFF
 
 
 def kernel_tables(automaton: Automaton) -> KernelTables:

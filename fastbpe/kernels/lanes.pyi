@@ -1,0 +1,1 @@
+"""Reached from Python through split.pyi: split_ends, with tables that have lanes."""
