@@ -16,7 +16,7 @@ from fastbpe.errors import ParameterError, UnknownCharacterError, check_choice
 from fastbpe.kernels.idlist import IdBuffer
 from fastbpe.kernels.spans import check_spans
 from fastbpe.model import CHARACTER_PATTERN, CHARACTERS, PLACEMENTS, Model, list_names
-from fastbpe.specials import Names
+from fastbpe.specials import Data, Names
 from fastbpe.text import to_bytes
 from fastbpe.tokenizer import Text, Tokenizer, chunk_spans, roles_of
 
@@ -156,7 +156,7 @@ class CharTokenizer(Tokenizer):
         """See Tokenizer.encode_chunks."""
         return self._encoder.encode_spans(data, chunk_spans(starts))
 
-    def _append_spans(self, buffer: IdBuffer, data: bytes, spans: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _append_spans(self, buffer: IdBuffer, data: Data, spans: NDArray[np.int64]) -> NDArray[np.int64]:
         before = buffer.n
         ids, offsets = self._encoder.encode_spans(data, spans)
         buffer.extend(ids)

@@ -9,54 +9,81 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fastbpe.kernels.join import Utf8, batch_stop, join_texts
 from fastbpe.pattern.splitter import Splitter
-from fastbpe.specials import Specials
+from fastbpe.specials import Data, Specials
 from fastbpe.text import to_bytes
 
 PIECE_BYTES = 1 << 20
+LIST_TEXTS = 1 << 12  # texts of an iterator that are taken at a time, at most
 
 
 class Piece(NamedTuple):
     """Work for one thread."""
 
-    data: bytes
+    data: Data
     spans: NDArray[np.int64]
     text_ends: NDArray[np.int64]
     """For each text that ends in this piece, how many of the spans stand before its end."""
 
 
-def pieces(
+class Batch(NamedTuple):
+    """Short texts that make one piece, when a thread takes them: texts[start:stop]."""
+
+    texts: list[str | bytes]
+    start: int
+    stop: int
+    first_text: int
+    """Number of the first of them among all texts."""
+
+    def piece(self, specials: Specials) -> Piece:
+        joined, ends = join_texts(self.texts, self.start, self.stop)
+        data, spans, firsts = specials.spans(joined, ends, self.first_text)
+        return Piece(data, spans, firsts[1:])
+
+
+def batches(
     texts: Iterable[str | bytes], specials: Specials, splitter: Splitter, piece_bytes: int = PIECE_BYTES
-) -> Iterator[Piece]:
-    """The pieces of the texts, in order."""
-    waiting: list[bytes] = []
-    size = n_done = 0
+) -> Iterator[Batch | Piece]:
+    """Work in the order of the texts: batches of short ones, the pieces of long ones."""
+    n_done = 0
+    for listed in _lists(texts, piece_bytes):
+        start = 0
+        while start < len(listed):
+            stop = batch_stop(listed, start, piece_bytes)
+            if stop == start + 1 and _is_long(listed[start], piece_bytes):
+                yield from _cut(listed[start], specials, splitter, n_done, piece_bytes)
+            else:
+                batch = Batch(listed, start, stop, n_done)
+                # Of several texts that would raise, it is the first that does, whichever thread is faster.
+                yield batch.piece(specials) if specials.refused else batch
+            n_done += stop - start
+            start = stop
+
+
+def _lists(texts: Iterable[str | bytes], least: int) -> Iterator[list[str | bytes]]:
+    """All texts in lists; of those that an iterator makes, no more than a piece takes."""
+    if isinstance(texts, list | tuple):
+        yield list(texts)  # others may change theirs meanwhile
+        return
+    taken: list[str | bytes] = []
+    size = 0
     for text in texts:
-        data = to_bytes(text)
-        if len(data) < piece_bytes:
-            waiting.append(data)
-            size += len(data)
-            if size < piece_bytes:
-                continue
-        if waiting:
-            yield _joined(waiting, specials, n_done)
-            n_done += len(waiting)
-            waiting, size = [], 0
-        if len(data) >= piece_bytes:
-            yield from _cut(data, specials, splitter, n_done, piece_bytes)
-            n_done += 1
-    if waiting:
-        yield _joined(waiting, specials, n_done)
+        taken.append(text)
+        size += len(text) if isinstance(text, str | bytes) else least
+        if size >= least or len(taken) == LIST_TEXTS:
+            yield taken
+            taken, size = [], 0
+    yield taken
 
 
-def _joined(texts: list[bytes], specials: Specials, first_text: int) -> Piece:
-    ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
-    data, spans, firsts = specials.spans(b"".join(texts), ends, first_text)
-    return Piece(data, spans, firsts[1:])
+def _is_long(text: str | bytes, piece_bytes: int) -> bool:
+    return isinstance(text, str | bytes | bytearray | memoryview) and len(text) >= piece_bytes
 
 
-def _cut(data: bytes, specials: Specials, splitter: Splitter, number: int, piece_bytes: int) -> Iterator[Piece]:
+def _cut(text: str | bytes, specials: Specials, splitter: Splitter, number: int, piece_bytes: int) -> Iterator[Piece]:
     """The pieces of one long text."""
+    data: Data = np.frombuffer(memoryview(Utf8(text)), np.uint8) if specials.normalizer is None else to_bytes(text)
     nothing = np.empty(0, np.int64)
     taken: list[tuple[int, int, int, int]] = []
     size = 0
@@ -77,7 +104,7 @@ def _cut(data: bytes, specials: Specials, splitter: Splitter, number: int, piece
     yield Piece(data, np.array(taken, np.int64).reshape(-1, 4), np.array([len(taken)], np.int64))
 
 
-def _place(data: bytes, splitter: Splitter, start: int, stop: int, n_bytes: int) -> int:
+def _place(data: Data, splitter: Splitter, start: int, stop: int, n_bytes: int) -> int:
     """Where to cut the text data[start:stop]: within n_bytes if it can be, else as soon as it can; -1: nowhere."""
     while n_bytes < stop - start:
         cut = splitter.last_cut(data, start, start + max(n_bytes, 0))

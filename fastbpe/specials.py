@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,8 @@ from fastbpe.model import Model, list_names
 from fastbpe.normalizing import normalize_spans
 
 Names = Iterable[str] | str
+Data = bytes | NDArray[np.uint8]
+SomeData = TypeVar("SomeData", bound=Data)
 
 
 @dataclass(frozen=True)
@@ -29,11 +32,16 @@ class Specials:
     normalizer: str | None = None
     """What is done to the text between special tokens: NFC, NFKC or nothing."""
 
+    @property
+    def none(self) -> bool:
+        """Whether each text is encoded as it is."""
+        return self.trie is None and self.bos < 0 and self.eos < 0 and self.normalizer is None
+
     def spans(
-        self, data: bytes, ends: NDArray[np.int64], first_text: int | None = None
-    ) -> tuple[bytes, NDArray[np.int64], NDArray[np.int64]]:
-        """The data as it is to be split, spans of the texts that follow one another in it, and where each text's begin
-        (see make_spans).
+        self, data: SomeData, ends: NDArray[np.int64], first_text: int | None = None
+    ) -> tuple[SomeData, NDArray[np.int64], NDArray[np.int64]]:
+        """The data as they are to be split, spans of the texts that follow one another in them, and where each text's
+        begin (see make_spans). With a normalizer, data are bytes.
 
         Raises DataError where a refused token stands, naming the text by its number from first_text on, if given.
         """
@@ -55,7 +63,10 @@ class Specials:
                     "it in allowed_special to encode it as one id, or take it out of disallowed_special to encode it "
                     "as text"
                 )
-        return *normalize_spans(data, spans, self.normalizer), firsts
+        if self.normalizer is None:
+            return data, spans, firsts
+        normal, spans = normalize_spans(cast(bytes, data), spans, self.normalizer)
+        return cast(SomeData, normal), spans, firsts
 
 
 class SpecialChooser:

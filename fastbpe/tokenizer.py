@@ -20,13 +20,14 @@ from numpy.typing import ArrayLike, NDArray
 from fastbpe.errors import DataError, ParameterError, check_choice
 from fastbpe.kernels.encode import Encoder
 from fastbpe.kernels.idlist import IdBuffer
+from fastbpe.kernels.join import total_length
 from fastbpe.kernels.match import Matcher, matcher_of
 from fastbpe.kernels.mergetable import MergeList
 from fastbpe.kernels.wholechunks import WholeTokens
 from fastbpe.model import Model, list_names, model_of_merges, model_of_ranks
 from fastbpe.pattern.splitter import Splitter
-from fastbpe.pieces import Piece, pieces
-from fastbpe.specials import Names, SpecialChooser
+from fastbpe.pieces import Batch, Piece, batches
+from fastbpe.specials import Data, Names, SpecialChooser, Specials
 from fastbpe.stream import StreamDecoder
 from fastbpe.text import to_bytes
 from fastbpe.threads import ordered_map, thread_count
@@ -250,7 +251,7 @@ class Tokenizer:
         add_eos: bool = False,
     ) -> NDArray[np.uint32]:
         """As `encode`, in a uint32 array."""
-        data = to_bytes(text)
+        data: Data = to_bytes(text)
         specials = self._chooser.choose(allowed_special, disallowed_special, add_bos, add_eos)
         data, spans, _ = specials.spans(data, np.array([len(data)], np.int64))
         return self.encode_spans(data, spans)[0]
@@ -284,17 +285,33 @@ class Tokenizer:
             raise ParameterError("a batch is a list of texts, not one text: use encode, or put it in a list")
         n_threads = thread_count(threads)
         specials = self._chooser.choose(allowed_special, disallowed_special, add_bos, add_eos)
-        work = pieces(texts, specials, self.splitter)
+        if isinstance(texts, list | tuple):
+            texts = list(texts)  # others may change theirs meanwhile
         buffer = IdBuffer()
         offsets = [np.zeros(1, np.int64)]
-        few = list(itertools.islice(work, 2))
-        if n_threads == 1 or len(few) < 2:
-            for data, spans, text_ends in itertools.chain(few, work):
-                offsets.append(self._append_spans(buffer, data, spans)[text_ends])
+        work = batches(texts, specials, self.splitter)
+        first = list(itertools.islice(work, 2))
+        if n_threads == 1 or len(first) < 2:
+            for batch in itertools.chain(first, work):
+                offsets.append(self._append(buffer, specials, batch))
+                if len(offsets) == 2 and isinstance(texts, list):
+                    _reserve(buffer, batch, texts)
         else:
-            for ids, text_ends in ordered_map(self._encode_piece, itertools.chain(few, work), n_threads):
+            spare: list[IdBuffer] = []
+
+            def encode(batch: Batch | Piece) -> tuple[Batch | Piece, IdBuffer, NDArray[np.int64]]:
+                try:
+                    part = spare.pop()
+                except IndexError:
+                    part = IdBuffer()
+                return batch, part, self._append(part, specials, batch)
+
+            for batch, part, text_ends in ordered_map(encode, itertools.chain(first, work), n_threads):
                 offsets.append(text_ends + buffer.n)
-                buffer.extend(ids)
+                buffer.move(part)
+                spare.append(part)
+                if len(offsets) == 2 and isinstance(texts, list):
+                    _reserve(buffer, batch, texts)
         return np.frombuffer(memoryview(buffer), np.uint32), np.concatenate(offsets)
 
     def encode_with_offsets(
@@ -440,15 +457,13 @@ class Tokenizer:
         whole = _whole_tokens(model, Encoder(rules)) if model.whole_chunk_first else None
         return Encoder(rules, self.splitter.table, scratch_bytes(), whole=whole)
 
-    def encode_spans(
-        self, data: bytes | NDArray[np.uint8], spans: NDArray[np.int64]
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    def encode_spans(self, data: Data, spans: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """The ids of spans of a buffer (see kernels/spans.pyx), uint32, and offsets, int64 of n + 1: those of span i
         are ids[offsets[i]:offsets[i + 1]]. For pipelines; any thread may call it."""
         ends = self.splitter.span_ends(data, spans)
         return self._encoder.encode_spans(data, spans, ends)
 
-    def _append_spans(self, buffer: IdBuffer, data: bytes, spans: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _append_spans(self, buffer: IdBuffer, data: Data, spans: NDArray[np.int64]) -> NDArray[np.int64]:
         """As `encode_spans`, the ids behind those in the buffer; offsets in the whole of it."""
         return self._encoder.append_spans(buffer, data, spans, self.splitter.span_ends(data, spans))
 
@@ -458,9 +473,13 @@ class Tokenizer:
         """As `encode_spans`, of chunks data[starts[i]:starts[i + 1]], which are not split any further."""
         return self._encoder.encode_spans(data, chunk_spans(starts), whole=True)
 
-    def _encode_piece(self, piece: Piece) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        ids, offsets = self.encode_spans(piece.data, piece.spans)
-        return ids, offsets[piece.text_ends]
+    def _append(self, buffer: IdBuffer, specials: Specials, batch: Batch | Piece) -> NDArray[np.int64]:
+        """Appends the ids; returns where those of each text end that ends in the batch."""
+        if isinstance(batch, Batch):
+            if specials.none and self._direct:
+                return self._encoder.append_texts(buffer, batch.texts, batch.start, batch.stop)
+            batch = batch.piece(specials)
+        return self._append_spans(buffer, batch.data, batch.spans)[batch.text_ends]
 
     def _role_id(self, role: str) -> int | None:
         name = self._model.roles.get(role)
@@ -491,6 +510,16 @@ def _whole_tokens(model: Model, encoder: Encoder) -> WholeTokens | None:
     tokens = [token for token, differs in zip(model.tokens, other.tolist(), strict=True) if differs]
     starts = np.cumsum([0, *map(len, tokens)], dtype=np.int64)
     return WholeTokens(np.frombuffer(b"".join(tokens), np.uint8), starts, model.ids[other])
+
+
+def _reserve(buffer: IdBuffer, first: Batch | Piece, texts: list[Text]) -> None:
+    """Room for about as many ids as all texts will have, by how many the first of them had."""
+    if isinstance(first, Batch):
+        done = total_length(first.texts[first.start : first.stop])
+    else:
+        done = int((first.spans[:, 1] - first.spans[:, 0]).sum())
+    if done:
+        buffer.reserve(int(1.05 * buffer.n * total_length(texts) / done))
 
 
 def roles_of(bos_token: str | None, eos_token: str | None, pad_token: str | None) -> dict[str, str]:

@@ -11,6 +11,7 @@ from fastbpe.kernels.encode import Encoder
 from fastbpe.kernels.idlist import IdBuffer
 from fastbpe.kernels.match import matcher_of
 from fastbpe.kernels.mergetable import MergeList
+from fastbpe.text import to_bytes
 
 BYTES = np.arange(256, dtype=np.uint32)
 CHUNKS = st.lists(st.text("aab\u00e9", min_size=1, max_size=45).map(str.encode), min_size=1, max_size=40)
@@ -135,6 +136,22 @@ def test_appending_to_a_buffer():
     assert shown.tolist() == [7, 256, 99, 300, 256, 256, 256]
     with pytest.raises(BufferError):
         encoder.append_spans(buffer, b"ab", None)
+
+
+@given(trained(), st.lists(st.text("abé日😀\ud83d\ude00") | st.binary(max_size=9)), st.booleans())
+def test_texts_where_they_lie(merges, texts, warm):
+    encoder, buffer = encoder_of(merges), IdBuffer([7])
+    if warm:
+        encoder.append_texts(IdBuffer(), texts, 0, len(texts))
+    expected = [encode_chunk(to_bytes(text), merges) for text in texts]
+    half = len(texts) // 2
+    ends = [encoder.append_texts(buffer, texts, *part).tolist() for part in ((0, half), (half, len(texts)))]
+    assert ends[0] + ends[1] == np.cumsum([1, *map(len, expected)])[1:].tolist()
+    with memoryview(buffer) as view, pytest.raises(BufferError):
+        assert view.tolist() == [7, *(id for ids in expected for id in ids)]
+        encoder.append_texts(buffer, texts, 0, 0)
+    with pytest.raises(ParameterError):
+        encoder.append_texts(buffer, [3], 0, 1)
 
 
 def test_nothing_to_encode():

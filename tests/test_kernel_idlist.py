@@ -33,3 +33,19 @@ def test_growing():
     del ids
     buffer.extend(parts[1])
     assert buffer.n == 5005
+
+
+def test_moving():
+    buffer, part = IdBuffer([1]), IdBuffer([2, 3])
+    buffer.reserve(1000)
+    assert buffer.n == 1
+    for _ in range(2):
+        buffer.move(part)
+        assert part.n == 0
+    buffer.reserve(0)
+    assert memoryview(buffer).tolist() == [1, 2, 3]
+    with memoryview(buffer), pytest.raises(BufferError):
+        buffer.reserve(2)
+    for shown in (buffer, part):
+        with memoryview(shown), pytest.raises(BufferError):
+            buffer.move(part)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from fastbpe.errors import DataError, ParameterError
 from fastbpe.kernels.special import SpecialTrie
 from fastbpe.pattern.splitter import Splitter
-from fastbpe.pieces import pieces
+from fastbpe.pieces import Batch, batches
 from fastbpe.specials import Specials
 
 SPLITTERS = [Splitter("cl100k"), Splitter("gpt2"), Splitter(None), Splitter(r"\w\w+?\b|.|\s")]
@@ -14,9 +14,17 @@ SPECIALS = Specials(SpecialTrie([(b"<e>", 7), (b"<f>", 8)]), {}, bos=9, eos=7)
 TEXTS = st.lists(st.text("ab 1'\n é日<ef>", max_size=60) | st.binary(max_size=20), max_size=12)
 
 
+def pieces(texts, specials, splitter, *more):
+    """All pieces, as threads get them."""
+    return [
+        work.piece(specials) if isinstance(work, Batch) else work for work in batches(texts, specials, splitter, *more)
+    ]
+
+
 def chunks_of(data, spans, splitter):
     """[(bytes, id)] of what a kernel would work on."""
     found = []
+    data = bytes(data)
     ends = splitter.span_ends(data, spans)
     given = iter([] if ends is None else ends.tolist())
     for start, stop, text_end, id in spans.tolist():
@@ -56,9 +64,11 @@ def test_sizes():
     sizes = [len(piece.data) for piece in pieces(["ab "] * 1000, Specials(), splitter, 100)]
     assert set(sizes[:-1]) == {102} and sum(sizes) == 3000
     parts = list(pieces(["ab " * 1000], Specials(), splitter, 100))
-    assert len({id(piece.data) for piece in parts}) == 1
+    assert len({piece.data.ctypes.data for piece in parts}) == 1
     assert all((piece.spans[:, 1] - piece.spans[:, 0]).sum() <= 100 for piece in parts)
     assert [len(piece.text_ends) for piece in parts] == [0] * (len(parts) - 1) + [1]
+    generated = pieces((text for text in ["ab "] * 1000), Specials(), splitter, 100)
+    assert [len(piece.data) for piece in generated] == sizes
     whole, end = pieces(["a" * 3000], Specials(), splitter, 100)
     assert whole.spans.tolist() == [[0, 3000, 3000, -1]] and len(end.spans) == 0 and end.text_ends.tolist() == [0]
     assert list(pieces([], Specials(), splitter)) == []

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,6 +29,7 @@ class Encoder:
         ends: NDArray[np.int64] | None = None,
         whole: bool = False,
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+    def append_texts(self, buffer: IdBuffer, texts: list[Any], start: int, stop: int) -> NDArray[np.int64]: ...
     def append_spans(
         self,
         buffer: IdBuffer,

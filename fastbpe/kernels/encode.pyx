@@ -11,7 +11,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from fastbpe.kernels.bpe cimport BPE_SMALL_MAX, BpeEntry, BpeScratch, bpe_free, bpe_long, bpe_small
@@ -20,6 +20,7 @@ from fastbpe.kernels.chunkcache cimport (
     long_set, narrow_get, narrow_put, narrow_set,
 )
 from fastbpe.kernels.idlist cimport IdBuffer, IdList, idlist_reserve
+from fastbpe.kernels.join cimport SOURCE_BYTES, TextSource, TextSources, source_room, source_write
 from fastbpe.kernels.match cimport MatchScratch, MatchTable, Matcher, match_chunk, match_bytes, match_free, match_init
 from fastbpe.kernels.mergetable cimport MergeList, MergeTable
 from fastbpe.kernels.packed cimport PACKED_MAX, Packed, packed_hash, packed_hash_long, packed_load
@@ -38,7 +39,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     GROUP = 64          # chunks whose cache lines are on their way at a time
-    ENDS = 1024         # chunk ends that are found at a time
+    ENDS = 4096         # chunk ends that are found at a time
     SLACK = 16          # places behind the output that a copy of constant size may write
     KEPT_IDS = 65536    # a scratch keeps an output of this size for the next call
     WITH_GIL = 4096     # bytes of text for which letting other threads run costs more than it gives
@@ -220,6 +221,28 @@ cdef class Encoder:
         self.scratches.append(scratch)
         return offsets
 
+    def append_texts(self, IdBuffer buffer not None, list texts not None, Py_ssize_t start, Py_ssize_t stop):
+        """Appends the ids of texts[start:stop], str or bytes; returns where in the buffer each's end, int64.
+
+        Not without a table. Raises ParameterError for what is no text, BufferError while an array shows the buffer,
+        IndexError for a range that leaves the list. One call at a time may append to a buffer.
+        """
+        if buffer.shown:
+            raise BufferError("the buffer cannot grow while an array shows it")
+        cdef TextSources sources = TextSources(texts, start, stop)
+        cdef Scratch scratch = self.take_scratch()
+        cdef Job job = self.job(scratch, NULL, 0)
+        cdef Py_ssize_t i
+        offsets = np.empty(sources.n, np.int64)
+        cdef int64_t[::1] offset_view = offsets
+        job.out = &buffer.list
+        with nogil:
+            for i in range(sources.n):
+                _encode_source(&job, &sources.sources[i])
+                offset_view[i] = job.out.n
+        self.scratches.append(scratch)
+        return offsets
+
     cdef run(self, Scratch scratch, IdList* out, const uint8_t[::1] data, spans, ends, bint whole):
         rows = check_spans(spans, data.shape[0])
         cdef const int64_t[:, ::1] span_view = rows
@@ -256,6 +279,26 @@ cdef struct Job:
     int64_t n_data
     int64_t* ends
     Chunks chunks
+
+
+cdef int _encode_source(Job* job, const TextSource* source) except -1 nogil:
+    cdef uint8_t* written = NULL
+    cdef int64_t offsets[2]
+    cdef Span span = Span(0, source.n, source.n, -1)
+    job.data = <const uint8_t*>source.data
+    job.n_data = source.n
+    if source.kind != SOURCE_BYTES:
+        written = <uint8_t*>malloc(source_room(source))
+        if written == NULL:
+            raise MemoryError
+        job.data = written
+        job.n_data = source_write(source, written)
+        span = Span(0, job.n_data, job.n_data, -1)
+    try:
+        _encode(job, &span, 1, offsets)
+    finally:
+        free(written)
+    return 0
 
 
 cdef int _encode(Job* job, const Span* spans, int64_t n_spans, int64_t* offsets) except -1 nogil:

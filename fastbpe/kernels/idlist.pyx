@@ -34,6 +34,27 @@ cdef class IdBuffer:
                 memcpy(self.list.ids + self.list.n, &values[0], n * sizeof(uint32_t))
                 self.list.n += n
 
+    def reserve(self, int64_t n):
+        """Makes room for n ids in all. Raises BufferError while an array shows the list."""
+        if self.shown:
+            raise BufferError("the list cannot grow while an array shows it")
+        if n > self.list.n:
+            idlist_reserve(&self.list, n - self.list.n)
+
+    def move(self, IdBuffer other not None):
+        """Appends the ids of another buffer, which then has none; its memory stays for others to come.
+
+        Raises BufferError while an array shows one of the two.
+        """
+        if self.shown or other.shown:
+            raise BufferError("a list cannot change while an array shows it")
+        with nogil:
+            idlist_reserve(&self.list, other.list.n)
+            if other.list.n:
+                memcpy(self.list.ids + self.list.n, other.list.ids, other.list.n * sizeof(uint32_t))
+            self.list.n += other.list.n
+            other.list.n = 0
+
     cdef void take(self, IdList* list) noexcept:
         """Takes the list over, trimmed; the caller's is empty then."""
         cdef uint32_t* trimmed = <uint32_t*>realloc(list.ids, <size_t>max(list.n, 1) * sizeof(uint32_t))
