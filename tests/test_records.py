@@ -60,6 +60,11 @@ def test_hugging_face_datasets():
     assert read(dataset.select([5, 3]))[0] == [expected[5], expected[3]]
     assert read(dataset.to_iterable_dataset())[0] == expected
     assert read(documents(dataset, "text", {"n": "7"}))[0] == [expected[7]]
+    generated = datasets.IterableDataset.from_generator(lambda: ({"a": {"b": row}} for row in rows["text"][:7]))
+    assert read(documents(generated, "a.b"))[0] == expected[:7]
+    assert read(documents(generated.take(2), "a.b"))[0] == expected[:2]
+    with pytest.raises(ParameterError, match="choose one of them"):
+        Corpus(datasets.DatasetDict({"train": dataset}))
 
 
 def test_what_behaves_as_a_dataset():

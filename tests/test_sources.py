@@ -40,6 +40,34 @@ def test_iterables(documents, block_bytes):
             assert expected[address.document][address.offset] == block.data[at]
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda path: os.truncate(path, 70_000),
+        lambda path: os.truncate(path, 160_000),
+        lambda path: os.utime(path, (0, 0)),
+    ],
+    ids=["shorter", "longer", "touched"],
+)
+@pytest.mark.parametrize("options", [{}, {"lines": True}, {"separator": "\n"}])
+def test_a_file_that_changes_while_it_is_read(tmp_path, change, options):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"a line of text\n" * 10_000)
+    for on_error in ("report", "stop"):
+        corpus = Corpus(files(path, on_error=on_error, **options))
+        blocks = corpus.blocks(1000)
+        next(blocks)
+        change(path)
+        if on_error == "stop":
+            with pytest.raises(DataError, match=r"a\.txt: was changed while it was read"):
+                list(blocks)
+        else:
+            list(blocks)
+            ((where, why),) = corpus.damaged
+            assert where == str(path) and why.startswith("was changed while it was read")
+        path.write_bytes(b"a line of text\n" * 10_000)
+
+
 def test_a_generator_is_read_as_blocks_are_asked_for():
     taken = []
 

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import hashlib
 import os
+import stat
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -326,6 +327,7 @@ class Corpus:
         try:
             with open_address(path) if remote else _opened(path) as file:
                 seekable: Any = None if path == STDIN else path
+                state = None if remote else _open_state(file)
                 if remote:
                     seekable = functools.partial(open_address, path, seek=True)
                     file = _Remote(file, path)
@@ -338,6 +340,11 @@ class Corpus:
                     report.documents += len(piece.ends)
                     report.bytes += len(piece.data)
                     yield source_piece
+                if state is not None and _open_state(file) != state:
+                    raise Damaged(
+                        f"{name}: was changed while it was read, so what was read may be neither the old nor the new; "
+                        "read it again when nobody writes to it"
+                    )
         except Damaged as error:
             report.damage(error, name)
         except FastbpeError:
@@ -411,6 +418,15 @@ def _state(path: str) -> FileState:
     except OSError as error:
         raise unreadable(path, error) from error
     return FileState(path, state.st_size, state.st_mtime_ns)
+
+
+def _open_state(file: BinaryIO) -> tuple[int, int] | None:
+    """Size and time of change of an opened file; None of a pipe, a device and the like."""
+    try:
+        state = os.fstat(file.fileno())
+    except OSError:  # standard input may be anything with a read()
+        return None
+    return (state.st_size, state.st_mtime_ns) if stat.S_ISREG(state.st_mode) else None
 
 
 def _opened(path: str) -> contextlib.AbstractContextManager[BinaryIO]:
