@@ -7,6 +7,8 @@ decides ties by the pair met first has one answer. Counts made on several machin
 from __future__ import annotations
 
 import errno
+import functools
+import hashlib
 import json
 import mmap
 import os
@@ -35,6 +37,9 @@ Pattern = str | tuple[str, ...] | None
 
 _LIMIT = 2**63 - 1
 _ROWS = 65_536
+_ALIGNMENT = 64
+_MEMBER_HEADER = 30 + 20
+"""Bytes before a member of a ZIP file: the header and the field of 64-bit sizes, without its name and other fields."""
 _UNREADABLE = (
     ValueError,
     TypeError,
@@ -284,17 +289,22 @@ class ChunkCounts:
         with atomic_write(path) as file, zipfile.ZipFile(file, "w") as archive:
             for name, array in arrays.items():
                 member = zipfile.ZipInfo(f"{name}.npy")  # its date is a constant
+                member.extra = _padding(file.tell() + _MEMBER_HEADER + len(member.filename))
                 with archive.open(member, "w", force_zip64=True) as out:
                     _write_array(out, array)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> ChunkCounts:
-        """Reads what save() wrote. FormatError for anything else; OSError when the file cannot be read."""
+    def load(cls, path: str | os.PathLike[str], mapped: bool = False) -> ChunkCounts:
+        """Reads what save() wrote. FormatError for anything else; OSError when the file cannot be read.
+
+        mapped: the arrays stay in the file, which must not be written to while they are used.
+        """
         try:
             with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
                 header = json.loads(archive["header"].tobytes())
                 _check_header(path, header)
-                data, starts, counts = (archive[name] for name in ("data", "starts", "counts"))
+                read = functools.partial(_mapped, file, archive.zip) if mapped else archive.__getitem__
+                data, starts, counts = map(read, ("data", "starts", "counts"))
             return cls(
                 data,
                 starts,
@@ -316,6 +326,16 @@ class ChunkCounts:
             raise FormatError(f"{os.fspath(path)}: not a file of chunk counts (its parts lie nowhere)") from error
         except _UNREADABLE as error:
             raise FormatError(f"{os.fspath(path)}: not a file of chunk counts ({error})") from error
+
+    def digest(self) -> str:
+        """A hash of the rows and the denominator, in hexadecimal digits."""
+        digest = hashlib.sha256(str(self.denominator).encode())
+        for array in (self.data, self.starts, self.counts):
+            digest.update(len(array).to_bytes(8, "little"))
+            for start in range(0, len(array), 8 * _ROWS):
+                digest.update(array[start : start + 8 * _ROWS].data)
+                _let_go(array)
+        return digest.hexdigest()
 
     def _scaled(self, factor: int) -> npt.NDArray[np.int64]:
         if factor == 1:
@@ -388,6 +408,32 @@ def _write_array(file: IO[bytes], array: npt.NDArray[Any]) -> None:
     for start in range(0, len(array), 8 * _ROWS):
         file.write(array[start : start + 8 * _ROWS].tobytes())
         _let_go(array)
+
+
+def _padding(header_end: int) -> bytes:
+    """The extra field after which a member of a ZIP file begins at a multiple of 64, so that it can be mapped."""
+    field = struct.Struct("<HHH")  # as zipalign has it: its number, the size of what follows, the multiple
+    size = -(header_end + field.size) % _ALIGNMENT
+    return field.pack(0xD935, 2 + size, _ALIGNMENT) + bytes(size)
+
+
+def _mapped(file: IO[bytes], archive: zipfile.ZipFile, name: str) -> npt.NDArray[Any]:
+    """An array of the file that save() wrote, checked and mapped; one that lies there otherwise is read."""
+    member = archive.getinfo(f"{name}.npy")
+    file.seek(member.header_offset + 26)
+    start = file.tell() + 4 + sum(struct.unpack("<HH", file.read(4)))
+    with archive.open(member) as stream:
+        version = np.lib.format.read_magic(stream)
+        if member.compress_type != zipfile.ZIP_STORED or start % _ALIGNMENT or version != (1, 0):
+            stream.seek(0)
+            return np.lib.format.read_array(stream, allow_pickle=False)
+        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+        if dtype.hasobject:
+            raise ValueError(f"{name} holds objects")
+        start += stream.tell()
+        while stream.read(8 * _ROWS):  # to the end, where the checksum is compared
+            pass
+    return np.asarray(np.memmap(file, dtype, "r", start, shape))
 
 
 def _exact_dot(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> int:

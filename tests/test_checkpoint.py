@@ -13,6 +13,7 @@ from test_crash import killed_at
 
 import fastbpe
 from fastbpe import merging
+from fastbpe.corpus.sources import Corpus
 from fastbpe.errors import FastbpeError, ParameterError
 from fastbpe.pipeline import checkpoint, count
 from fastbpe.pipeline.bounded import BoundedCounter
@@ -28,6 +29,8 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Twelve files of some hundred bytes; three or four of them make a checkpoint."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # what the system was given outlives a killed process
     monkeypatch.setattr(count, "SEGMENT_BYTES", 1000)
+    monkeypatch.setattr(count, "MOST_BYTES", 1000)
+    monkeypatch.setattr(Corpus, "segments", functools.partialmethod(Corpus.segments, block_bytes=500))
     monkeypatch.setattr(count, "BoundedCounter", functools.partial(BoundedCounter, cache_bits=2, partition_bits=1))
     monkeypatch.setattr(checkpoint, "LATE", 0)
     monkeypatch.setattr(merging, "_WORK", 5)
@@ -41,6 +44,16 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture(params=["files", "file", "document"])
+def any_corpus(corpus: Path, request: pytest.FixtureRequest) -> Path:
+    """The same text in twelve files, in one, or in one that is a document."""
+    if request.param == "files":
+        return corpus
+    one = corpus.parent / request.param
+    one.write_bytes(b"".join(path.read_bytes() for path in sorted(corpus.iterdir())))
+    return one
+
+
 def run(corpus: Path, work: Path | None, out: Path, **options: object) -> dict[str, int]:
     """Trains, and says how much each phase had to do."""
     done: dict[str, int] = {}
@@ -49,7 +62,8 @@ def run(corpus: Path, work: Path | None, out: Path, **options: object) -> dict[s
         done[event.phase] = event.done
 
     given = {"vocab_size": 330, "pattern": "gpt2", "threads": 1, "resume": work is not None, **options}
-    tok = fastbpe.train(fastbpe.files(corpus, lines=True), checkpoint=work, progress=tell, **given)
+    source = fastbpe.files(corpus, lines=corpus.name != "document")
+    tok = fastbpe.train(source, checkpoint=work, progress=tell, **given)
     tok.save(out)
     return done
 
@@ -101,33 +115,86 @@ def test_killed_at_every_point(corpus: Path, tmp_path: Path, how: str, options: 
 
 
 @pytest.mark.parametrize("options", VARIANTS)
-@pytest.mark.parametrize("seed", range(2))
-def test_killed_again_and_again(corpus: Path, tmp_path: Path, seed: int, options: dict) -> None:
-    run(corpus, None, tmp_path / "whole", **options)
+def test_killed_again_and_again(any_corpus: Path, tmp_path: Path, options: dict) -> None:
+    if any_corpus.name != "corpus" and "weights" in options:
+        options = {"weights": {any_corpus.name: "2.5"}}
+    if any_corpus.name == "document" and "max_bytes" in options:
+        options = {"normalizer": "NFC"}
+    run(any_corpus, None, tmp_path / "whole", **options)
     out, work = tmp_path / "out", tmp_path / "work"
-    chance = random.Random(seed)
+    chance = random.Random(1)
     while killed_at(
         chance.randrange(10, 400),
         chance.choice(["before", "half", "after"]),
-        lambda: run(corpus, work, out, **{**options, "threads": 2}),
+        lambda: run(any_corpus, work, out, **{**options, "threads": 2}),
     ):
         pass
     assert out.read_bytes() == (tmp_path / "whole").read_bytes()
 
 
-def test_what_was_counted_is_not_counted_again(corpus: Path, tmp_path: Path) -> None:
+def test_what_was_counted_is_not_counted_again(any_corpus: Path, tmp_path: Path) -> None:
     out, work = tmp_path / "out", tmp_path / "work"
-    everything = run(corpus, None, tmp_path / "whole")
+    everything = run(any_corpus, None, tmp_path / "whole")
     left = []
     for nth in (1, 2, 3):
-        killed_in("counted", nth, lambda: run(corpus, work, out))
-        done = run(corpus, work, out)
+        killed_in("counted", nth, lambda: run(any_corpus, work, out))
+        done = run(any_corpus, work, out)
         assert out.read_bytes() == (tmp_path / "whole").read_bytes()
+        assert done["count"] + done.get("skip", 0) <= everything["count"]
         left.append(done["count"])
     assert everything["count"] > left[0] > left[1] > left[2] > 0
-    killed_in("save_counts", 1, lambda: run(corpus, work, out))
-    assert run(corpus, work, out) == {"count": 0, "merge": everything["merge"]}
+    killed_in("save_counts", 1, lambda: run(any_corpus, work, out))
+    assert run(any_corpus, work, out) == {"count": 0, "merge": everything["merge"]}
     assert out.read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_the_more_is_counted_the_rarer_is_it_noted(corpus: Path, tmp_path: Path, monkeypatch) -> None:
+    def noted() -> list[int]:
+        totals: list[int] = []
+
+        class Noting(Checkpoint):
+            def counted(self, progress: dict) -> None:
+                super().counted(progress)
+                totals.append(progress["totals"]["n_bytes"] + progress["skip"] if "totals" in progress else -1)
+
+        with Noting(tmp_path / "work") as kept:
+            fastbpe.count_chunks(fastbpe.files(corpus), "gpt2", checkpoint=kept)
+            kept.remove()
+        return totals
+
+    monkeypatch.setattr(count, "SEGMENT_BYTES", 500)
+    monkeypatch.setattr(count, "MOST_BYTES", 500)
+    often = noted()
+    monkeypatch.setattr(count, "MOST_BYTES", 10**9)
+    seldom = noted()
+    assert often[-1] == seldom[-1] == -1, "the last is that of all counts"
+    assert seldom[0] == often[0] >= 500
+    assert all(500 <= later - sooner < 1500 for sooner, later in itertools.pairwise(often[:-1]))
+    assert all(2 * sooner <= later < 3 * sooner + 1500 for sooner, later in itertools.pairwise(seldom[:-1]))
+    assert len(seldom) < len(often)
+
+
+def test_a_counting(corpus: Path, tmp_path: Path) -> None:
+    work, source = tmp_path / "work", fastbpe.files(corpus)
+    whole = fastbpe.count_chunks(source, "gpt2")
+    for function in ("counted", "save_counts"):
+        killed_in(function, 1, lambda: fastbpe.count_chunks(source, "gpt2", checkpoint=work))
+        with pytest.raises(ParameterError, match="--resume"):
+            fastbpe.count_chunks(source, "gpt2", checkpoint=work)
+        with pytest.raises(ParameterError, match="pattern was"):
+            fastbpe.count_chunks(source, "cl100k", checkpoint=work, resume=True)
+        counts = fastbpe.count_chunks(source, "gpt2", checkpoint=work, resume=True)
+        assert (counts, counts.facts(), counts.sources) == (whole, whole.facts(), whole.sources)
+        assert not work.exists()
+
+
+def test_blocks_that_are_others_are_noticed(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, work = tmp_path / "one", tmp_path / "work"
+    one.write_bytes(b"".join(path.read_bytes() for path in sorted(corpus.iterdir())))
+    killed_in("counted", 1, lambda: fastbpe.count_chunks(fastbpe.files(one), "gpt2", checkpoint=work))
+    monkeypatch.setattr(Corpus, "segments", functools.partialmethod(Corpus.segments, block_bytes=611))
+    with pytest.raises(ParameterError, match="the text lies in other blocks"):
+        fastbpe.count_chunks(fastbpe.files(one), "gpt2", checkpoint=work, resume=True)
 
 
 def test_what_was_learned_is_not_learned_again(corpus: Path, tmp_path: Path) -> None:
@@ -217,7 +284,7 @@ def test_the_directory_of_a_run(corpus: Path, tmp_path: Path, monkeypatch: pytes
     foreign = tmp_path / "foreign"
     foreign.mkdir()
     (foreign / "thesis.tex").touch()
-    with pytest.raises(ParameterError, match="not what a training leaves"):
+    with pytest.raises(ParameterError, match="not what a run leaves"):
         run(corpus, foreign, out)
     monkeypatch.setattr(checkpoint, "LATE", 10**9)
     monkeypatch.setattr(count, "SEGMENT_BYTES", 10**9)

@@ -1,5 +1,8 @@
+import mmap
+import tempfile
 import zipfile
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -178,7 +181,8 @@ def test_counts_equal_only_counts() -> None:
         ChunkCounts.from_dict({b"ab": 5}) + {b"ab": 5}  # type: ignore[operator]
 
 
-def test_a_saved_file_comes_back_and_equal_counts_give_equal_bytes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mapped", [False, True])
+def test_a_saved_file_comes_back_and_equal_counts_give_equal_bytes(tmp_path: Path, mapped: bool) -> None:
     counts = ChunkCounts(
         *arrays((b"\xff\x00", 5), ("é".encode(), 5_000_000_000)),
         "a+",
@@ -188,9 +192,10 @@ def test_a_saved_file_comes_back_and_equal_counts_give_equal_bytes(tmp_path: Pat
     )
     counts.save(tmp_path / "a.npz")
     counts.save(str(tmp_path / "b.npz"))
-    loaded = ChunkCounts.load(tmp_path / "a.npz")
+    loaded = ChunkCounts.load(tmp_path / "a.npz", mapped)
     assert loaded == counts
     assert loaded.corpus == counts.corpus
+    assert loaded.digest() == counts.digest() != replace(counts, denominator=3).digest()
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
     with np.load(tmp_path / "a.npz", allow_pickle=False) as archive:
         assert archive["counts"].tolist() == [5, 5_000_000_000]
@@ -216,9 +221,32 @@ def test_arrays_mapped_from_files_serve_as_well(tmp_path: Path) -> None:
     assert ChunkCounts.load(tmp_path / "mapped.npz") == mapped
 
 
-def test_no_counts_at_all_can_be_saved(tmp_path: Path) -> None:
+@given(tables)
+def test_what_is_loaded_may_stay_in_the_file(table: dict[bytes, int]) -> None:
+    counts = ChunkCounts.from_dict(table, pattern="gpt2")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "a.npz")
+        counts.save(path)
+        loaded = ChunkCounts.load(path, mapped=True)
+        for array in (loaded.data, loaded.starts, loaded.counts):
+            assert any(isinstance(base, mmap.mmap) for base in bases(array))
+            assert array.ctypes.data % 64 == 0
+        assert loaded == counts
+        with np.load(path) as archive:
+            np.savez_compressed(Path(folder, "b.npz"), **archive)
+        assert ChunkCounts.load(Path(folder, "b.npz"), mapped=True) == counts
+
+
+def bases(array: object) -> Iterator[object]:
+    while isinstance(array, np.ndarray):
+        array = array.base
+        yield array
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+def test_no_counts_at_all_can_be_saved(tmp_path: Path, mapped: bool) -> None:
     ChunkCounts.from_dict({}).save(tmp_path / "a.npz")
-    assert len(ChunkCounts.load(tmp_path / "a.npz")) == 0
+    assert len(ChunkCounts.load(tmp_path / "a.npz", mapped)) == 0
 
 
 def test_the_name_is_the_one_given(tmp_path: Path) -> None:
@@ -241,23 +269,26 @@ def test_a_failed_save_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage", b"PK\x03\x04garbage", b"\x93NUMPY\x01\x00"])
-def test_garbage_is_refused(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize("mapped", [False, True])
+def test_garbage_is_refused(mapped: bool, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.npz").write_bytes(content)
     with pytest.raises(FormatError, match=r"a\.npz: not a file of chunk counts"):
-        ChunkCounts.load(tmp_path / "a.npz")
+        ChunkCounts.load(tmp_path / "a.npz", mapped)
 
 
-def test_other_numpy_files_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mapped", [False, True])
+def test_other_numpy_files_are_refused(mapped: bool, tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.arange(3))
     np.savez(tmp_path / "b.npz", data=np.arange(3))
     for name in ("a.npy", "b.npz"):
         with pytest.raises(FormatError, match=f"{name}: not a file of chunk counts"):
-            ChunkCounts.load(tmp_path / name)
+            ChunkCounts.load(tmp_path / name, mapped)
 
 
-def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mapped", [False, True])
+def test_a_missing_file_is_an_os_error(mapped: bool, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        ChunkCounts.load(tmp_path / "a.npz")
+        ChunkCounts.load(tmp_path / "a.npz", mapped)
 
 
 @pytest.mark.parametrize(
@@ -269,7 +300,8 @@ def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
         (b'"documents"', b'"dokuments"', "not a file"),
     ],
 )
-def test_a_changed_header_is_refused(tmp_path: Path, old: bytes, new: bytes, message: str) -> None:
+@pytest.mark.parametrize("mapped", [False, True])
+def test_a_changed_header_is_refused(mapped: bool, tmp_path: Path, old: bytes, new: bytes, message: str) -> None:
     ChunkCounts.from_dict({b"ab": 5}, pattern="a+").save(tmp_path / "a.npz")
     with np.load(tmp_path / "a.npz") as archive:
         parts = dict(archive)
@@ -278,31 +310,33 @@ def test_a_changed_header_is_refused(tmp_path: Path, old: bytes, new: bytes, mes
     parts["header"] = np.frombuffer(header.replace(old, new), np.uint8)
     np.savez(tmp_path / "a.npz", **parts)
     with pytest.raises(FormatError, match=message):
-        ChunkCounts.load(tmp_path / "a.npz")
+        ChunkCounts.load(tmp_path / "a.npz", mapped)
 
 
-def test_damaged_arrays_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mapped", [False, True])
+def test_damaged_arrays_are_refused(mapped: bool, tmp_path: Path) -> None:
     ChunkCounts.from_dict({b"ab": 5, b"c": 6}).save(tmp_path / "a.npz")
     with np.load(tmp_path / "a.npz") as archive:
         parts = dict(archive)
     np.savez(tmp_path / "b.npz", **{**parts, "starts": np.array([0, 3, 2])})
     with pytest.raises(FormatError, match=r"b\.npz"):
-        ChunkCounts.load(tmp_path / "b.npz")
+        ChunkCounts.load(tmp_path / "b.npz", mapped)
     whole = (tmp_path / "a.npz").read_bytes()
     with zipfile.ZipFile(tmp_path / "a.npz") as archive:
         place = whole.index(b"abc", archive.getinfo("data.npy").header_offset)
     (tmp_path / "a.npz").write_bytes(whole[:place] + b"X" + whole[place + 1 :])
     with pytest.raises(FormatError, match=r"a\.npz"):
-        ChunkCounts.load(tmp_path / "a.npz")
+        ChunkCounts.load(tmp_path / "a.npz", mapped)
 
 
-def test_an_archive_whose_parts_lie_nowhere_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mapped", [False, True])
+def test_an_archive_whose_parts_lie_nowhere_is_refused(mapped: bool, tmp_path: Path) -> None:
     ChunkCounts.from_dict({b"ab": 5}).save(tmp_path / "a.npz")
     whole = bytearray((tmp_path / "a.npz").read_bytes())
     whole[-3] ^= 0x80  # where the archive's directory starts, its highest byte
     (tmp_path / "a.npz").write_bytes(whole)
     with pytest.raises(FormatError, match=r"a\.npz: not a file of chunk counts"):
-        ChunkCounts.load(tmp_path / "a.npz")
+        ChunkCounts.load(tmp_path / "a.npz", mapped)
 
 
 @given(tables, st.integers(1, 2**40))

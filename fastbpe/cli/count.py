@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from fastbpe.cli import options
 from fastbpe.cli.estimate import told_estimate
+from fastbpe.cli.resume import Resume, work_directory
 from fastbpe.cli.source import text_source, told, weights
 from fastbpe.errors import ParameterError
 from fastbpe.text import counted
@@ -28,6 +29,7 @@ def count(
     sample_seed: options.SampleSeed = None,
     memory: options.Memory = None,
     threads: options.Threads = None,
+    resume: Resume = False,
     dry_run: options.DryRun = False,
     progress: options.ProgressStyle = "auto",
     json: options.Json = False,
@@ -54,7 +56,7 @@ def count(
         }
         return told_estimate(source, parameters, json, max_bytes=max_bytes, memory=memory, threads=threads)
     corpus_read = Corpus(source)
-    with progress_on(style=progress) as display:
+    with work_directory(output, resume) as kept, progress_on(style=progress) as display:
         counts = count_chunks(
             corpus_read,
             pattern=pattern,
@@ -68,8 +70,9 @@ def count(
             memory=memory,
             threads=threads,
             progress=display,
+            checkpoint=kept,
         )
-    counts.save(output)
+        counts.save(output)
     corpus = counts.corpus
     sources = source_entries(corpus_read)
     code = told(sources)

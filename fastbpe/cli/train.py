@@ -11,12 +11,12 @@ from cyclopts import Parameter
 from fastbpe.cli import options
 from fastbpe.cli.estimate import told_estimate
 from fastbpe.cli.mergelog import MergeLog
+from fastbpe.cli.resume import Resume, work_directory
 from fastbpe.cli.source import counts_source, refuse_reading, text_source, weights
 from fastbpe.cli.source import told as told_of_sources
 from fastbpe.errors import MemoryBoundError, ParameterError
 
 if TYPE_CHECKING:
-    from fastbpe.pipeline.checkpoint import Checkpoint
     from fastbpe.pipeline.progress import Progress
     from fastbpe.tokenizer import Tokenizer
 
@@ -59,9 +59,7 @@ def train(
         Path | None,
         Parameter(help="Also write the merges to this file as they are learned, one a line, with their counts."),
     ] = None,
-    resume: Annotated[
-        bool, Parameter(help="Go on with a training that was stopped, however it was.", negative="", show_default=False)
-    ] = False,
+    resume: Resume = False,
     dry_run: options.DryRun = False,
     progress: options.ProgressStyle = "auto",
     json: options.Json = False,
@@ -115,9 +113,7 @@ def train(
             threads=threads,
         )
     with contextlib.ExitStack() as stack:
-        kept = work_directory(output, resume)
-        if kept is not None:
-            stack.enter_context(kept)
+        kept = stack.enter_context(work_directory(output, resume))
         merge_log = (
             stack.enter_context(MergeLog(log, n_special if special_placement == "first" else 0)) if log else None
         )
@@ -149,10 +145,6 @@ def train(
                 error.counts.save(saved)
                 raise MemoryBoundError(f"{error}; the counts are in {saved}, which fastbpe train takes") from None
             raise
-        except KeyboardInterrupt:
-            if kept is not None and kept.of_use:
-                print(f"fastbpe: --resume goes on with what lies in {kept.directory}", file=sys.stderr)
-            raise
         display.close()
         code = 0 if counts is not None else told_of_sources(source_entries(source))
         told_of_invalid_bytes(display)
@@ -161,8 +153,6 @@ def train(
             smaller = tokenizer if size == max(targets) else tokenizer.truncate(size)
             smaller.save(path)
             results.append(result(smaller, path))
-        if kept is not None:
-            kept.remove()
     print(json_module.dumps(results if len(results) > 1 else results[0]) if json else "\n".join(map(told, results)))
     return code
 
@@ -181,15 +171,6 @@ def outputs(output: Path, wanted: list[int]) -> dict[int, Path]:
     if len(set(paths.values())) < len(wanted):
         raise ParameterError(f"{len(wanted)} sizes need as many files: put {{size}} into {output}")
     return paths
-
-
-def work_directory(output: Path, resume: bool) -> "Checkpoint | None":
-    """Where a training keeps what it has come to, beside its output; None where there is no place for it."""
-    from fastbpe.pipeline.checkpoint import Checkpoint
-
-    if output.exists() and not output.is_file():
-        return None
-    return Checkpoint(output.with_name(f"{output.name}.work"), resume)
 
 
 def result(tokenizer: "Tokenizer", path: Path) -> dict[str, Any]:

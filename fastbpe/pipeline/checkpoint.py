@@ -1,4 +1,4 @@
-"""What a training that was stopped left behind, so that it can go on: counted files and learned merges.
+"""What a training or a counting that was stopped left behind, so that it can go on: counted text and learned merges.
 
     lock          held while a run is alive
     files         one line for each file of the source: size, mtime in ns, and the path as JSON
@@ -14,12 +14,11 @@ here is of use or is passed over: files are replaced as a whole, and of `merges`
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import itertools
 import json
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,10 +37,12 @@ try:
 except ImportError:  # no such locks here
     fcntl = None  # type: ignore[assignment]
 
-SEGMENT_BYTES = 1 << 30
-"""Text between two checkpoints of counting; less of it is not worth any."""
+SEGMENT_BYTES = 1 << 28
+"""Text between two checkpoints of counting, at the least; less of it is not worth any."""
+MOST_BYTES = 1 << 33
+"""The same at the most; between, a checkpoint comes when as much has been counted as before the last."""
 LATE = 16
-"""Merges are written from this many stretches of work on: what took less is soon learned again."""
+"""Merges alone are worth a directory from this many stretches of work on: what took less is soon learned again."""
 
 _NAMES = {"lock", "files", "count.json", "runs", "counts.npz", "merges"}
 
@@ -67,7 +68,7 @@ class Checkpoint:
                 "or remove it"
             )
         if not all(name in _NAMES or name.startswith(".") for name in os.listdir(self.directory)):
-            raise ParameterError(f"{self.directory}: is not what a training leaves behind; move it away")
+            raise ParameterError(f"{self.directory}: is not what a run leaves behind; move it away")
         self._begin()
         self._of_use = True
 
@@ -123,7 +124,7 @@ class Checkpoint:
             with open(self.directory / "files", encoding="utf-8") as listed:
                 for old, new in itertools.zip_longest(listed, lines):
                     if old != new:
-                        raise self._other(_change(old, new))
+                        raise self.refusal(_change(old, new))
             return before["progress"]
         self._begin()
         with atomic_write(self.directory / "files") as file:
@@ -148,8 +149,8 @@ class Checkpoint:
         shutil.rmtree(self.runs, ignore_errors=True)
 
     def counts(self) -> ChunkCounts:
-        """What save_counts kept."""
-        return ChunkCounts.load(self.directory / "counts.npz")
+        """What save_counts kept, mapped from its file: whether it fits into memory is not known yet."""
+        return ChunkCounts.load(self.directory / "counts.npz", mapped=True)
 
     # Merging
 
@@ -158,7 +159,7 @@ class Checkpoint:
 
         Raises ParameterError, saying what, when they were learned from others or by others.
         """
-        rules = {"fastbpe": __version__, **rules, "text": _digest(counts)}
+        rules = {"fastbpe": __version__, **rules, "text": counts.digest()}
         self._rules = json.dumps(rules)
         path = self.directory / "merges"
         rows: list[list[int]] = []
@@ -184,7 +185,7 @@ class Checkpoint:
         """Notes merges as they are learned."""
         self._parts.append(part)
         if self._merges < 0:
-            if len(self._parts) < LATE:
+            if self._lock < 0 and len(self._parts) < LATE:
                 return
             self._begin()
             self._merges = os.open(
@@ -221,13 +222,27 @@ class Checkpoint:
         for name in sorted({*before, *now}):
             if before.get(name) != now.get(name):
                 if name == "text":
-                    raise self._other("the text has changed")
-                raise self._other(f"{name} was {before.get(name)!r} and is {now.get(name)!r}")
+                    raise self.refusal("the text has changed")
+                raise self.refusal(f"{name} was {before.get(name)!r} and is {now.get(name)!r}")
 
-    def _other(self, what: str) -> ParameterError:
+    def refusal(self, what: str) -> ParameterError:
+        """The error that says what keeps a run from going on with the one before."""
         return ParameterError(
             f"{self.directory}: cannot go on with the run there: {what}; remove the directory to start anew"
         )
+
+
+@contextlib.contextmanager
+def checkpoint_at(
+    where: str | os.PathLike[str] | Checkpoint | None, resume: bool = False
+) -> Iterator[Checkpoint | None]:
+    """What `checkpoint=` stands for. A directory goes when the work is done; a Checkpoint is left to its owner."""
+    if where is None or isinstance(where, Checkpoint):
+        yield where
+        return
+    with Checkpoint(where, resume) as kept:
+        yield kept
+        kept.remove()
 
 
 def _row(line: bytes) -> list[int] | None:
@@ -247,12 +262,3 @@ def _change(old: str | None, new: str | None) -> str:
     before, now = old.split("\t"), new.split("\t")
     how = f"{int(before[0]):,} bytes, now {int(now[0]):,}" if before[0] != now[0] else "written anew since"
     return f"{json.loads(before[2])} has changed ({how})"
-
-
-def _digest(counts: ChunkCounts) -> str:
-    """What tells counts from others."""
-    digest = hashlib.sha256(str(counts.denominator).encode())
-    for array in (counts.data, counts.starts, counts.counts):
-        digest.update(len(array).to_bytes(8, "little"))
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()

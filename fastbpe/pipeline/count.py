@@ -1,6 +1,8 @@
 """count_chunks: from a source to the counts of its distinct chunks, on several threads."""
 
-from collections.abc import Iterable, Sequence
+import itertools
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -15,7 +17,7 @@ from fastbpe.kernels.special import SpecialTrie
 from fastbpe.normalizing import GROWTH, UNICODE_VERSION, check_normalizer
 from fastbpe.pattern.splitter import Splitter
 from fastbpe.pipeline.bounded import BoundedCounter, table_bytes
-from fastbpe.pipeline.checkpoint import SEGMENT_BYTES, Checkpoint
+from fastbpe.pipeline.checkpoint import MOST_BYTES, SEGMENT_BYTES, Checkpoint, checkpoint_at
 from fastbpe.pipeline.entries import reader_entry, source_entry
 from fastbpe.pipeline.invalid import InvalidBytes, check_errors, invalid_in, replaced
 from fastbpe.pipeline.progress import Progress, ProgressLike, as_progress
@@ -39,7 +41,8 @@ def count_chunks(
     memory: str | int | None = None,
     threads: int | None = None,
     progress: ProgressLike = None,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+    resume: bool = False,
 ) -> ChunkCounts:
     """Counts the distinct chunks of a source, rows in order of first appearance.
 
@@ -54,164 +57,234 @@ def count_chunks(
     sample_seed (0) chooses which, see fastbpe/pipeline/sample.py. memory: bounds the process while it counts, in bytes
     or as a text like "4GB" (None: three quarters of what there is); what does not fit goes to temporary files, from
     which the result is mapped then. threads: None takes the CPUs of this process. The rows are the same with any memory
-    and any number of threads. checkpoint: where much text is counted, keeps what was counted, whole files at a time.
+    and any number of threads. checkpoint: a directory for what a long counting of files has come to; with resume=True
+    one that was stopped, however it was, goes on from there and ends with the same counts. It is removed in the end.
+    Where the files, or what decides the counts, have changed meanwhile, ParameterError says what.
 
     Raises ParameterError for what cannot be asked for, PatternError, DataError with the file and offset, MemoryError.
     """
     threads = thread_count(threads)
-    check_errors(errors)
-    splitter = Splitter(pattern, unmatched)
-    check_normalizer(normalizer)
-    weigh = Weights(weights)
-    trie = _trie(special_tokens)
+    rules = _Rules(pattern, special_tokens, normalizer, unmatched, errors, weights, max_bytes, sample_seed)
     corpus = source if isinstance(source, Corpus) else Corpus(source)
     shown = as_progress(progress)
-    survey = corpus.survey()
-    kept = checkpoint if checkpoint is not None and _is_worth(checkpoint, survey) else None
-    before = None
-    if kept is not None:
-        rules = {
-            "pattern": splitter.pattern,
-            "unmatched": unmatched,
-            "special_tokens": special_tokens,
-            "normalizer": None if normalizer is None else f"{normalizer} of Unicode {UNICODE_VERSION}",
-            "weights": weigh.described(),
-            "max_bytes": max_bytes,
-            "sample_seed": sample_seed,
-            "on_error": corpus.on_error,
-            **reader_entry(corpus.options, errors),
-        }
-        before = kept.begin_count(rules, corpus.states())
-    if kept is not None and before is not None and before["complete"]:
-        corpus.restore(Read(*before["read"]))
-        shown.phase("count", 0)
-        counts = kept.counts()
-        _finish(shown, counts, corpus if corpus is not source else None)
-        return counts
-    if weigh and survey is not None:
-        weigh.expect(printable(state.path) for state in corpus.states())
-    sample = sample_of(corpus, max_bytes, sample_seed, shown)
-    runs = None
-    totals = CorpusTotals()
-    read = None
-    if kept is not None:
-        runs = Runs(kept.runs, before["runs"] if before else None)
-    if before is not None:
-        totals, read = CorpusTotals(**before["totals"]), Read(*before["read"])
-        weigh.unmatched = set(before["unmatched"])
-        if sample is not None:
-            sample.state = before["sample"]
-    expected = (None if survey is None else survey.text_bytes) if sample is None else sample.expected
-    shown.phase("count", None if expected is None else max(0, expected - totals.n_bytes))
-    with BoundedCounter(table_bytes(memory, threads), runs=runs) as counter:
-        counting = _Counting(counter, splitter, trie, normalizer, weigh, errors, threads, shown, totals)
-        if kept is None or runs is None:
-            counting.run(corpus.blocks() if sample is None else sample.blocks(corpus.blocks()))
+    with checkpoint_at(checkpoint, resume) as kept:
+        survey = corpus.survey()
+        # Less than a segment is soon counted again, unless a run before has thought otherwise.
+        if kept is None or not (kept.counting or (survey is not None and survey.bytes >= SEGMENT_BYTES)):
+            counts = _count(corpus, survey, rules, memory, threads, shown)
         else:
-            progress_made: dict[str, Any] | None = None
-            for blocks in corpus.segments(SEGMENT_BYTES, read):
-                if progress_made is not None:  # and there is more
-                    counter.write_out()
-                    kept.counted(progress_made | {"runs": runs.names})
-                counting.run(blocks if sample is None else sample.blocks(blocks))
-                progress_made = {
-                    "complete": False,
-                    "read": corpus.read,
-                    "totals": asdict(counting.totals),
-                    "unmatched": sorted(weigh.unmatched),
-                    "sample": None if sample is None else sample.state,
-                }
-                if sample is not None and sample.over:
-                    break
-        rows = counter.finish()
-    totals = counting.totals
-    if sample is not None and not totals.documents and sample.left_out:
-        raise ParameterError(
-            f"max_bytes={max_bytes!r} takes no document: those that were chosen are longer; give more bytes, or cut "
-            "the files into documents (lines, separator)"
-        )
-    weigh.check()
-    sources = tuple(_entry(report, weigh, sample) for report in corpus.reports)
-    counts = ChunkCounts(
-        *rows,
-        splitter.pattern,
-        tuple(special_tokens),
-        unmatched,
-        totals,
-        weigh.denominator,
-        sources,
-        normalizer,
-        None if normalizer is None else UNICODE_VERSION,
-    )
-    if kept is not None:
-        kept.save_counts(counts, {"complete": True, "read": corpus.read})
-    _finish(shown, counts, corpus if corpus is not source else None)
-    return counts
-
-
-class _Counting:
-    """Counts blocks after blocks into one counter."""
-
-    def __init__(
-        self,
-        counter: BoundedCounter,
-        splitter: Splitter,
-        trie: SpecialTrie | None,
-        normalizer: str | None,
-        weigh: Weights,
-        errors: str,
-        threads: int,
-        shown: Progress,
-        totals: CorpusTotals,
-    ) -> None:
-        self._counter, self._splitter, self._trie, self._weigh = counter, splitter, trie, weigh
-        self._normalizer, self._errors, self._threads, self._shown = normalizer, errors, threads, shown
-        self.totals = totals
-        """What has been counted so far."""
-
-    def run(self, blocks: Iterable[Block]) -> None:
-        """Counts blocks that end with a document; their positions are from 0."""
-        counter, splitter, weigh, errors = self._counter, self._splitter, self._weigh, self._errors
-        normalizer = self._normalizer
-        found = InvalidBytes()
-        before = self.totals.n_bytes
-        documents = n_bytes = 0
-
-        def count(unit: Unit) -> tuple[int, int, InvalidBytes]:
-            invalid = InvalidBytes() if errors == "replace" else invalid_in(unit, errors)
-            data, spans = unit.normalized(normalizer)
-            ends = splitter.span_ends(data, spans)
-            # A unit's text may grow: positions, which only give the order, leave room for it.
-            position = (before + unit.position) * (1 if normalizer is None else GROWTH)
-            counter.add(data, spans, position, splitter.table, ends, weigh.multiplier(unit.source))
-            return unit.stop, len(unit.ends), invalid
-
-        blocks = weigh.cut(blocks)
-        if errors == "replace":
-            blocks = replaced(blocks, found)
-        cut = units(blocks, splitter, self._trie, normalizer=normalizer)
-        for size, ended, invalid in ordered_map(count, cut, self._threads):
-            documents += ended
-            n_bytes += size
-            found.add(invalid)
-            self._shown.advance(size)
-        first = None if found.first is None else str(found.first)
-        self.totals += CorpusTotals(documents, n_bytes, found.count, first)
-
-
-def _is_worth(checkpoint: Checkpoint, survey: Survey | None) -> bool:
-    """Whether counting is worth checkpoints: files, and enough of them, or a run before has thought so."""
-    return checkpoint.counting or (survey is not None and survey.bytes >= SEGMENT_BYTES)
-
-
-def _finish(shown: Progress, counts: ChunkCounts, own: Corpus | None) -> None:
-    """Tells what was found; of a Corpus that the caller has not (`own`), what was wrong with it, too."""
+            before = kept.begin_count(rules.described(corpus), corpus.states())
+            if before is not None and before["complete"]:
+                corpus.restore(Read(*before["read"]))
+                shown.phase("count", 0)
+                counts = kept.counts()
+            else:
+                counts = _count(corpus, survey, rules, memory, threads, shown, kept, before)
+                kept.save_counts(counts, {"complete": True, "read": corpus.read})
     totals = counts.corpus
     facts = {"documents": totals.documents, "chunks": counts.total, "distinct_chunks": len(counts)}
     found = {"invalid_bytes": totals.invalid_bytes, "first_invalid": totals.first_invalid}
     shown.finish(**facts, **(found if totals.invalid_bytes else {}))
-    if own is not None:
-        own.warn()
+    if corpus is not source:  # who gave a Corpus has its reports
+        corpus.warn()
+    return counts
+
+
+class _Rules:
+    """All that decides the counts of a text; checked, and made ready."""
+
+    def __init__(
+        self,
+        pattern: str | Sequence[str] | None,
+        special_tokens: Sequence[str],
+        normalizer: str | None,
+        unmatched: str,
+        errors: str,
+        weights: WeightsLike,
+        max_bytes: str | int | None,
+        sample_seed: int | None,
+    ) -> None:
+        self.errors = check_errors(errors)
+        self.splitter = Splitter(pattern, unmatched)
+        check_normalizer(normalizer)
+        self.normalizer, self.unmatched = normalizer, unmatched
+        self.weigh = Weights(weights)
+        self.special_tokens, self.trie = special_tokens, _trie(special_tokens)
+        self.max_bytes, self.sample_seed = max_bytes, sample_seed
+
+    def described(self, corpus: Corpus) -> dict[str, Any]:
+        """The rules as plain values, with those of reading the corpus."""
+        return {
+            "pattern": self.splitter.pattern,
+            "unmatched": self.unmatched,
+            "special_tokens": self.special_tokens,
+            "normalizer": None if self.normalizer is None else f"{self.normalizer} of Unicode {UNICODE_VERSION}",
+            "weights": self.weigh.described(),
+            "max_bytes": self.max_bytes,
+            "sample_seed": self.sample_seed,
+            "on_error": corpus.on_error,
+            **reader_entry(corpus.options, self.errors),
+        }
+
+
+def _count(
+    corpus: Corpus,
+    survey: Survey | None,
+    rules: _Rules,
+    memory: str | int | None,
+    threads: int,
+    shown: Progress,
+    kept: Checkpoint | None = None,
+    before: dict[str, Any] | None = None,
+) -> ChunkCounts:
+    """The counts of a corpus; with `kept`, from what a run `before` came to, and noting what this one comes to."""
+    weigh = rules.weigh
+    if weigh and survey is not None:
+        weigh.expect(printable(state.path) for state in corpus.states())
+    sample = sample_of(corpus, rules.max_bytes, rules.sample_seed, shown)
+    expected = (None if survey is None else survey.text_bytes) if sample is None else sample.expected
+    runs = None if kept is None else Runs(kept.runs, before["runs"] if before else None)
+    with BoundedCounter(table_bytes(memory, threads), runs=runs) as counter:
+        counting = _Counting(corpus, rules, sample, counter, threads, shown)
+        if kept is None or runs is None:
+            shown.phase("count", expected)
+            for _ in counting.run(corpus.blocks()):
+                pass
+        else:
+            counting.run_kept(kept, runs, before, expected)
+        rows = counter.finish()
+    if sample is not None and not counting.totals.documents and sample.left_out:
+        raise ParameterError(
+            f"max_bytes={rules.max_bytes!r} takes no document: those that were chosen are longer; give more bytes, or "
+            "cut the files into documents (lines, separator)"
+        )
+    weigh.check()
+    return ChunkCounts(
+        *rows,
+        rules.splitter.pattern,
+        tuple(rules.special_tokens),
+        rules.unmatched,
+        counting.totals,
+        weigh.denominator,
+        tuple(_entry(report, weigh, sample) for report in corpus.reports),
+        rules.normalizer,
+        None if rules.normalizer is None else UNICODE_VERSION,
+    )
+
+
+class _Counting:
+    """Counts the text of a corpus into one counter."""
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        rules: _Rules,
+        sample: Sample | None,
+        counter: BoundedCounter,
+        threads: int,
+        shown: Progress,
+    ) -> None:
+        self._corpus, self._rules, self._sample = corpus, rules, sample
+        self._counter, self._threads, self._shown = counter, threads, shown
+        self.totals = CorpusTotals()
+        """What has been counted in runs that came to their end."""
+
+    def run(self, blocks: Iterable[Block], skip: int = 0, n_bytes: int | None = None) -> Iterator[int]:
+        """Counts blocks that end with a document, their positions from 0; of a sample, what that takes of them.
+
+        Before each stretch of about n_bytes (None: everything is one), with all threads at rest, it says how many bytes
+        of them are in the counter. skip: so many are there from before, as a run over the same blocks said.
+        """
+        splitter, weigh = self._rules.splitter, self._rules.weigh
+        errors, normalizer = self._rules.errors, self._rules.normalizer
+        found = InvalidBytes()
+        before = self.totals.n_bytes
+        documents = done = 0
+
+        def count(unit: Unit) -> tuple[int, int, InvalidBytes]:
+            invalid = InvalidBytes() if errors == "replace" else invalid_in(unit, errors)
+            if unit.position + unit.stop > skip:
+                data, spans = unit.normalized(normalizer)
+                ends = splitter.span_ends(data, spans)
+                # A unit's text may grow: positions, which only give the order, leave room for it.
+                position = (before + unit.position) * (1 if normalizer is None else GROWTH)
+                self._counter.add(data, spans, position, splitter.table, ends, weigh.multiplier(unit.source))
+            return unit.stop, len(unit.ends), invalid
+
+        blocks = weigh.cut(blocks if self._sample is None else self._sample.blocks(blocks))
+        if errors == "replace":
+            blocks = replaced(blocks, found)
+        cut = units(blocks, splitter, self._rules.trie, normalizer=normalizer)
+        for first in cut:
+            if done >= skip:
+                yield done
+            stretch: Iterator[Unit] = itertools.chain((first,), cut)
+            if n_bytes is not None:
+                stretch = _until(stretch, skip - done if done < skip else n_bytes)
+            for size, ended, invalid in ordered_map(count, stretch, self._threads):
+                documents += ended
+                done += size
+                found.add(invalid)
+                self._shown.advance(size)
+        place = None if found.first is None else str(found.first)
+        self.totals += CorpusTotals(documents, done, found.count, place)
+
+    def run_kept(self, kept: Checkpoint, runs: Runs, before: dict[str, Any] | None, expected: int | None) -> None:
+        """Counts a corpus of files, or what `before` leaves of it, and notes in `kept` how far that has come.
+
+        Files of segments that were counted are not opened. In the segment in which the run before was stopped, text
+        that was counted is read and cut as it was, but not counted again.
+        """
+        state, skip = self._state(), 0
+        if before is not None:
+            state, skip = before, int(before["skip"])
+            self.totals = CorpusTotals(**before["totals"])
+            self._rules.weigh.unmatched = set(before["unmatched"])
+            if self._sample is not None:
+                self._sample.state = before["sample"]
+        kept_at = self.totals.n_bytes + skip
+        left = None if expected is None else max(0, expected - kept_at)
+        skipping = skip > 0
+        if skipping:
+            self._shown.phase("skip", skip)
+        else:
+            self._shown.phase("count", left)
+        for blocks in self._corpus.segments(SEGMENT_BYTES, Read(*state["read"])):
+            for done in self.run(blocks, skip, SEGMENT_BYTES):
+                reached = self.totals.n_bytes + done
+                if skipping and reached != kept_at:
+                    raise kept.refusal("the text lies in other blocks")
+                if skipping:
+                    self._shown.phase("count", left)
+                    skipping = False
+                # The more is counted the rarer: writing it out costs as much as there are distinct chunks.
+                if reached - kept_at >= max(SEGMENT_BYTES, min(kept_at, MOST_BYTES)):
+                    self._counter.write_out()
+                    kept.counted(state | {"skip": done, "runs": runs.names})
+                    kept_at = reached
+            state, skip = self._state(), 0
+            if self._sample is not None and self._sample.over:
+                return
+
+    def _state(self) -> dict[str, Any]:
+        """What `run_kept` goes on from, between two segments."""
+        return {
+            "complete": False,
+            "read": self._corpus.read,
+            "totals": asdict(self.totals),
+            "unmatched": sorted(self._rules.weigh.unmatched),
+            "sample": None if self._sample is None else self._sample.state,
+        }
+
+
+def _until(items: Iterable[Unit], n_bytes: int) -> Iterator[Unit]:
+    """The first units, which hold n_bytes or as much more as the last of them goes on."""
+    size = 0
+    for unit in items:
+        yield unit
+        size += unit.stop
+        if size >= n_bytes:
+            return
 
 
 def _entry(report: SourceReport, weigh: Weights, sample: Sample | None) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from fastbpe.merging import Merges, OnMerges, check_parameters, learn_merges, le
 from fastbpe.model import PLACEMENTS, ROLES, list_names
 from fastbpe.normalizing import check_normalizer
 from fastbpe.pattern.named import resolve
-from fastbpe.pipeline.checkpoint import Checkpoint
+from fastbpe.pipeline.checkpoint import Checkpoint, checkpoint_at
 from fastbpe.pipeline.count import count_chunks
 from fastbpe.pipeline.invalid import check_errors
 from fastbpe.pipeline.memory import memory_bound, resident_memory
@@ -100,9 +100,7 @@ def train(
     source = own or source
     with contextlib.ExitStack() as stack:
         display = stack.enter_context(as_progress(progress))
-        kept = checkpoint
-        if kept is not None and not isinstance(kept, Checkpoint):
-            kept = stack.enter_context(Checkpoint(kept, resume))
+        kept = stack.enter_context(checkpoint_at(checkpoint, resume))
         if isinstance(source, ChunkCounts):
             counts = source
         else:
@@ -144,8 +142,6 @@ def train(
                 on_merges(before)
             merges = go_on(before, counts, n_merges, min_frequency, max_token_length, tie_break, tell)
         display.finish(stopped_by=merges.stop_reason)
-        if kept is not None and kept is not checkpoint:
-            kept.remove()
     parameters = {
         "vocab_size": vocab_size,
         "min_frequency": min_frequency,
