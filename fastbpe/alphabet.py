@@ -5,6 +5,7 @@ Latin-1 bytes stand for themselves, the others take the characters from U+0100 o
 use that alphabet, and Hugging Face's trainer orders the bytes by it.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -28,6 +29,10 @@ CHARACTER_BYTES = {character: byte for byte, character in enumerate(BYTE_CHARACT
 #: uint8 array (256,): place of each byte when the bytes are sorted by their GPT-2 character.
 BYTE_ORDER = np.argsort(np.argsort([ord(character) for character in BYTE_CHARACTERS])).astype(np.uint8)
 BYTE_ORDER.flags.writeable = False
+
+_SIGNS = {"\n": "↵", "\t": "→", "\r": "␍"}
+# Controls, and what changes the direction of writing, breaks lines or takes no room.
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 
 MARKER_STYLES = ("gpt2", "sentencepiece", "wordpiece")
 
@@ -86,3 +91,14 @@ def show_token(token: bytes) -> str:
                 shown.append(f"[{token[good:bad].hex(' ')}]")
             at = bad
     return "".join(shown)
+
+
+def visible(token: bytes) -> str:
+    """As `show_token`, in one line and with nothing that a screen would obey: ↵ for a newline, → for a tab, \\x1b for
+    other controls, \\u202e for signs that turn the direction of writing and the like."""
+    return _UNSEEN.sub(_sign, show_token(token))
+
+
+def _sign(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return _SIGNS.get(match[0]) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")

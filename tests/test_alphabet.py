@@ -4,7 +4,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import gpt2_order
 
-from fastbpe.alphabet import BYTE_CHARACTERS, BYTE_ORDER, from_characters, mark_words, show_token, to_characters
+from fastbpe.alphabet import (
+    BYTE_CHARACTERS,
+    BYTE_ORDER,
+    from_characters,
+    mark_words,
+    show_token,
+    to_characters,
+    visible,
+)
 from fastbpe.errors import DataError, ParameterError
 
 
@@ -57,3 +65,17 @@ def test_marker_styles():
 )
 def test_fragments_are_shown_in_hex(token, shown):
     assert show_token(token) == shown
+
+
+@pytest.mark.parametrize(
+    ("token", "shown"),
+    [
+        (b"a\n\tb\r", "a↵→b␍"),
+        (b"\x1b[2J\x00\x7f", "\\x1b[2J\\x00\\x7f"),
+        ("\u202eab\u2066\ufeff\u2028".encode(), "\\u202eab\\u2066\\ufeff\\u2028"),
+        ("\x85é\u0301👩‍🚀".encode(), "\\x85é\u0301👩‍🚀"),
+        (b"\xe6\x9c\n", "[e6 9c]↵"),
+    ],
+)
+def test_what_is_shown_can_be_seen(token, shown):
+    assert visible(token) == shown

@@ -4,7 +4,8 @@ import io
 
 import pytest
 
-from fastbpe.cli.tokens import marked, painted, use_colour, visible
+from fastbpe.alphabet import visible
+from fastbpe.cli.tokens import marked, painted, use_colour
 
 
 @pytest.mark.parametrize(

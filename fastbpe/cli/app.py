@@ -25,6 +25,10 @@ COMMANDS = {
     ),
     "show": ("tok.json TEXT", "Show how a text is cut into tokens."),
     "inspect": ("tok.json", "Describe a tokenizer: size, special tokens, pattern, how it was trained, its tokens."),
+    "report": (
+        "tok.json INPUT... -o report.html [--against OTHER]",
+        "Measure a tokenizer on texts, beside others: a page with figures, charts and samples.",
+    ),
     "export": (
         "tok.json -o PATH --to FORMAT",
         "Write a tokenizer for another program, and check that ids are the same.",

@@ -31,7 +31,7 @@ def inspect(
 
 def described(tokenizer: "Tokenizer", n_merges: int, n_longest: int) -> dict[str, Any]:
     """All that is printed, as plain values."""
-    from fastbpe.cli.tokens import visible
+    from fastbpe.alphabet import visible
     from fastbpe.weight import weighted
 
     model = tokenizer.model

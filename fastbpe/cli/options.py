@@ -5,12 +5,15 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 from fastbpe.errors import DataError, ParameterError
 from fastbpe.text import counted
+
+if TYPE_CHECKING:
+    from fastbpe.tokenizer import Tokenizer
 
 
 def _no_option(_type: object, value: object) -> None:
@@ -107,6 +110,15 @@ Weight = Annotated[
 ]
 MaxBytes = Annotated[str | None, Parameter(help="Take a sample of whole documents, of at most so many bytes, as 5GB.")]
 SampleSeed = Annotated[int | None, Parameter(help="Another number, another sample.")]
+Against = Annotated[
+    tuple[str, ...],
+    Parameter(
+        help="Another tokenizer's file; a rank file, which has no pattern, with one: cl100k=FILE. Give one --against "
+        "for each.",
+        show_default=False,
+        n_tokens=1,
+    ),
+]
 Threads = Annotated[int | None, Parameter(help="Threads; all cores when not given.", show_default=False)]
 ProgressStyle = Annotated[
     Literal["auto", "json", "none"], Parameter(name="--progress", help="On standard error.", show_choices=True)
@@ -140,6 +152,28 @@ def special_names(choice: str) -> str | tuple[str, ...]:
     if choice in ("all", "none"):
         return "all" if choice == "all" else ()
     return tuple(name for name in choice.split(",") if name)
+
+
+def load_against(words: tuple[str, ...]) -> "dict[str, Tokenizer]":
+    """The tokenizers that --against names, by file name; a word that is no file may be PATTERN=FILE."""
+    from fastbpe.corpus.walk import printable
+    from fastbpe.formats import load
+    from fastbpe.pattern.named import NAMED
+
+    found: dict[str, Tokenizer] = {}
+    for word in words:
+        pattern, equals, file = word.partition("=")
+        if os.path.exists(word) or not equals:
+            if word in NAMED and not os.path.exists(word):
+                raise ParameterError(f"--against {word}: name the file of its vocabulary, too, as {word}=FILE")
+            found[printable(word)] = load(word)
+        elif pattern not in NAMED:
+            raise ParameterError(
+                f"--against {word}: {pattern} is no named pattern ({', '.join(NAMED)}), and no such file"
+            )
+        else:
+            found[printable(file)] = load(file, pattern=pattern)
+    return found
 
 
 def told_invalid(invalid_bytes: int, first_invalid: str | None) -> str:

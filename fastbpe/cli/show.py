@@ -47,7 +47,8 @@ def show(
 
 def drawn(tokens: list[bytes], markers: str, colour: bool) -> str:
     """The tokens in a row, a new row after each newline."""
-    from fastbpe.cli.tokens import marked, painted, visible
+    from fastbpe.alphabet import visible
+    from fastbpe.cli.tokens import marked, painted
 
     pieces = [visible(token) for token in tokens] if markers == "none" else marked(tokens, markers)
     return painted(pieces, colour, [token.endswith(b"\n") for token in tokens])

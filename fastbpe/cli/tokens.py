@@ -1,16 +1,13 @@
 """Tokens for people: coloured pieces on a terminal, bars between them elsewhere."""
 
 import os
-import re
 from collections.abc import Iterable, Sequence
 from typing import TextIO
 
-from fastbpe.alphabet import mark_words, show_token, to_characters
+from fastbpe.alphabet import mark_words, to_characters, visible
 
 BACKGROUNDS = (153, 223, 157, 218, 189, 229)
 RESET = "\x1b[0m"
-VISIBLE = {"\n": "↵", "\t": "→", "\r": "␍"}
-CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
 def use_colour(choice: str, stream: TextIO) -> bool:
@@ -18,11 +15,6 @@ def use_colour(choice: str, stream: TextIO) -> bool:
     if choice != "auto":
         return choice == "always"
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def visible(token: bytes) -> str:
-    """One line, nothing that a terminal would obey: ↵ for a newline, → for a tab, \\x1b for other controls."""
-    return CONTROL.sub(lambda match: VISIBLE.get(match[0], f"\\x{ord(match[0]):02x}"), show_token(token))
 
 
 def marked(tokens: Sequence[bytes], style: str) -> list[str]:
