@@ -58,3 +58,46 @@ def test_errors(fastbpe_command: Shell, tokenizer: Path, tmp_path: Path) -> None
     other = tmp_path / "other.json"
     other.write_text("{}")
     fastbpe_command("show", other, "x").failed(3, "other.json", "not a fastbpe tokenizer")
+
+
+def test_one_above_the_other(fastbpe_command: Shell, tokenizer: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    Tokenizer.from_merges([(116, 32), (230, 156), (257, 136)], pattern=None).save(other)
+    code, out, err = fastbpe_command("show", tokenizer, "a test 月\nest<|e|>", "--against", other, "--color", "never")
+    assert (code, err) == (0, "")
+    rows = out.splitlines()
+    assert rows[:6] == [
+        "1 a| |t|est| ╌|[e6]|[9c]|[88]|↵|",
+        "2 a| |t|e|s|t |月╌╌╌╌╌╌╌╌╌╌╌╌|↵|",
+        "",
+        "1 est╌╌|<|e|>╌╌╌╌|",
+        "2 e|s|t|<|||e|||>|",
+        "",
+    ]
+    assert rows[6] == f"1 {tokenizer}"
+    assert rows[8] == "11 tokens for 19 bytes, 1.73 bytes each"
+    assert rows[9] == f"2 {other}"
+    assert rows[11].startswith("16 tokens")
+
+
+def test_rows_are_no_wider_than_the_window(
+    fastbpe_command: Shell, tokenizer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "24")
+    out = fastbpe_command("show", tokenizer, "test " * 20, "--against", tokenizer).out
+    rows = out.split("\n\n\n")[0].split(f"1 {tokenizer}")[0].splitlines()
+    assert len(rows) > 9 and all(len(row) <= 24 for row in rows)
+
+
+def test_against_in_json(fastbpe_command: Shell, tokenizer: Path) -> None:
+    facts = json.loads(fastbpe_command("show", tokenizer, "est", "--against", tokenizer, "--json").out)
+    assert facts["ids"] == [257]
+    (other,) = facts["against"]
+    assert (other["tokenizer"], other["ids"]) == (f"{tokenizer} (2)", [257])
+
+
+def test_normalized_text_is_not_aligned(fastbpe_command: Shell, tokenizer: Path, tmp_path: Path) -> None:
+    other = tmp_path / "nfc.json"
+    Tokenizer.from_merges([(195, 169)], pattern=None, normalizer="NFC").save(other)
+    rows = fastbpe_command("show", tokenizer, "e\u0301", "--against", other).out.splitlines()
+    assert rows[:2] == ["1 e|[cc]|[81]", "2 é"]

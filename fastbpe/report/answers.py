@@ -98,13 +98,13 @@ def _script(figures: dict[str, Any]) -> str:
             f"{cheapest['script']} is the cheapest with {price(cheapest):.2f}"
             + (f", {times:.1f} times less." if times >= 1.05 else ".")
         )
-    for row in rows:
-        its = row["tokenizers"][0]
-        if row["script"] in _NO_SCRIPT and its["of_tokens"] > DEAR * row["of_bytes"]:
-            said.append(
-                f"Dear beside the scripts: {row['script']}, {_percent(its['of_tokens'])} of the tokens for "
-                f"{_percent(row['of_bytes'])} of the bytes."
-            )
+    dear = [
+        f"{row['script']}, {_percent(row['tokenizers'][0]['of_tokens'])} for {_percent(row['of_bytes'])}"
+        for row in rows
+        if row["script"] in _NO_SCRIPT and row["tokenizers"][0]["of_tokens"] > DEAR * row["of_bytes"]
+    ]
+    if dear:
+        said.append(f"Dear beside the scripts: {'; '.join(dear)}.")
     for card, its in zip(figures["tokenizers"][1:], dearest["tokenizers"][1:], strict=True):
         said.append(f"With {_name(card)}, {dearest['script']} takes {its['tokens_per_character']:.2f}.")
     return " ".join(said)

@@ -112,6 +112,8 @@ def _read(
     for documents in text.batches(max_bytes):
         data = b"".join(documents)
         of_bytes = figures.add(documents, data)
+        step = len(data) // (len(measured) + 1)  # a single long document is no reason to say nothing for long
+        shown.advance(len(data) - step * len(measured))
         for one, usage, specials in zip(measured, usages, allowed, strict=True):
             ids, _ = one.tokenizer.encode_batch_to_numpy(documents, allowed_special=specials, threads=threads)
             if one.tokenizer.model.normalizer is not None:
@@ -119,8 +121,8 @@ def _read(
                 usage.add(ids, TextFigures().add([normal], normal))
             else:
                 usage.add(ids, of_bytes)
+            shown.advance(step)
         first = first or documents
-        shown.advance(len(data))
     for one, usage in zip(measured, usages, strict=True):
         one.usages.append(usage)
     return figures, first
