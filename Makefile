@@ -12,7 +12,7 @@ SOURCES := setup.py pyproject.toml $(wildcard fastbpe/kernels/*.pyx fastbpe/kern
 
 SANITIZED := LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
-	PYTHONMALLOC=malloc FASTBPE_BUILD=asan
+	PYTHONMALLOC=malloc OPENBLAS_NUM_THREADS=1 FASTBPE_BUILD=asan
 
 FORKING := $(shell grep -l "^from children import" tests/test_*.py)
 
@@ -31,8 +31,8 @@ debug: build/built-debug
 	FASTBPE_BUILD=debug $(PY) -m pytest $(TESTS)
 
 # The planted overrun comes first: unless it is reported, a clean run would prove nothing. Tests that fork run in a
-# process of their own, where no other library has threads yet: the sanitizer's allocator does not survive a fork while
-# one of them is in it.
+# process of their own, where no other library has threads (NumPy's OpenBLAS ends and starts its own around each fork):
+# the sanitizer's allocator does not survive a fork while one of them is in it.
 asan: build/built-asan
 	$(SANITIZED) $(PY) -m pytest tests/test_sanitizers.py
 	$(if $(filter tests,$(TESTS)),$(SANITIZED) $(PY) -m pytest $(FORKING))
