@@ -17,6 +17,7 @@ COMMANDS = {
         "INPUT... -o counts.npz",
         "Count the distinct chunks of text, to train from later.",
     ),
+    "characters": ("INPUT... -o tok.json", "Make a tokenizer of the characters of text, to measure against."),
     "encode": ("tok.json INPUT... -o shards/", "Encode text to .npy token shards."),
     "decode": ("tok.json shards/", "Write the text of token shards to standard output."),
     "verify": (
