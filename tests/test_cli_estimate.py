@@ -29,3 +29,6 @@ def test_counts_and_refusals(fastbpe_command: Shell, tmp_path: Path) -> None:
     assert "counting" not in out and "merging" in out
     fastbpe_command("train", "-", "-o", tmp_path / "t.json", "--vocab-size", "300", "--dry-run").failed(2, "dry run")
     fastbpe_command("train", path, "-o", tmp_path / "t.json", "--vocab-size", "3", "--dry-run").failed(2)
+    for command in (("train", "--vocab-size", "300"), ("count",)):
+        options = ("-o", counts, "--weight", "zh/*=2", "--dry-run")
+        fastbpe_command(*command, path, *options).failed(2, "zh/*", "no source")

@@ -87,6 +87,33 @@ def test_counts(corpus: Path) -> None:
     assert found.text_bytes is None and found.merge_seconds > 0
 
 
+def test_weights_are_those_of_the_job(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[fastbpe.ChunkCounts] = []
+
+    def seconds(counts: fastbpe.ChunkCounts, *_: object) -> float:
+        looked_at.append(counts)
+        return 1.0
+
+    monkeypatch.setattr(module, "_merge_seconds", seconds)
+    source, weights = fastbpe.files(corpus), {"0?.txt": "2.5", str(corpus / "1?.txt"): "1/3"}
+    estimate(source, count, 10, weights={str(corpus / "*"): 3})
+    assert set(looked_at[0].counts % 3) == {0}, "files of which a part is read have their names still"
+    monkeypatch.setattr(module, "LOOK_BYTES", 10**9)
+    monkeypatch.setattr(module, "PIECE_BYTES", 10**9)
+    estimate(source, count, 10, weights=weights)
+    assert dict(looked_at[1].items()) == dict(fastbpe.count_chunks(source, "gpt2", weights=weights).items())
+    with pytest.raises(ParameterError, match="is that of no source"):
+        estimate(source, count, 10, weights={"zh/*": 2})
+
+
+def test_rare_chunks_that_are_left_out_need_no_memory(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "resident_memory", lambda: 0)
+    counts = count(iter([path.read_bytes() for path in corpus.iterdir()]))
+    for source in (fastbpe.files(corpus), counts):
+        whole, part = (estimate(source, count, 10, min_chunk_count=least, threads=1) for least in (1, 5))
+        assert part.memory_bytes < whole.memory_bytes
+
+
 def test_what_cannot_be_looked_at(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="dry run"):
         estimate(fastbpe.files("-"), count)

@@ -53,6 +53,7 @@ def count(
             "normalizer": normalizer,
             "unmatched": unmatched,
             "errors": errors,
+            "weights": weights(weight),
         }
         return told_estimate(source, parameters, json, max_bytes=max_bytes, memory=memory, threads=threads)
     corpus_read = Corpus(source)

@@ -14,12 +14,12 @@ def told_estimate(source: "Files | ChunkCounts", counting: dict[str, Any], json:
     from fastbpe.pipeline.count import count_chunks
     from fastbpe.pipeline.estimate import estimate
 
-    # These choose among the documents and say how much they count: the look takes all.
+    # The look takes all documents, and weighs them itself.
     given = {key: value for key, value in counting.items() if key not in ("weights", "max_bytes", "sample_seed")}
 
     def count(documents: Iterator[bytes]) -> "ChunkCounts":
         return count_chunks(documents, threads=options.get("threads"), **given)
 
-    expected = estimate(source, count, **options)
+    expected = estimate(source, count, weights=counting.get("weights"), **options)
     print(json_module.dumps(expected.as_json()) if json else expected.told())
     return 0

@@ -111,6 +111,7 @@ def train(
             max_bytes=max_bytes,
             memory=memory,
             threads=threads,
+            min_chunk_count=min_chunk_count,
         )
     with contextlib.ExitStack() as stack:
         kept = stack.enter_context(work_directory(output, resume))

@@ -4,16 +4,21 @@ The first bytes of files that lie evenly in the corpus are counted, half of them
 chunks grow between the two follows, by Heaps' law, how many the whole will have. Time goes by what the look took.
 """
 
+import functools
 import math
+import operator
 import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from fastbpe.corpus.sources import Corpus, Files, FileState
+from fastbpe.corpus.walk import printable
+from fastbpe.corpus.weights import Weights, WeightsLike
 from fastbpe.counts import ChunkCounts
 from fastbpe.errors import DataError, ParameterError
 from fastbpe.merging import learn_merges, merging_need
@@ -22,6 +27,9 @@ from fastbpe.pipeline.checkpoint import SEGMENT_BYTES
 from fastbpe.pipeline.memory import byte_size, memory_bound, resident_memory
 from fastbpe.pipeline.progress import amount
 from fastbpe.threads import thread_count
+
+Piece = tuple[Fraction, bytes]
+"""The weight of a text, and the text or a part of it."""
 
 LOOK_BYTES = 32 << 20
 LOOK_FILES = 128
@@ -80,14 +88,18 @@ def estimate(
     max_bytes: str | int | None = None,
     memory: str | int | None = None,
     threads: int | None = None,
+    weights: WeightsLike = None,
+    min_chunk_count: int = 1,
 ) -> Estimate:
     """What counting the source and learning n_merges (None: no merging) take.
 
-    count: counts documents as the job will; merging: the parameters of learn_merges. Raises ParameterError for sources
-    that can be read only once.
+    count: counts documents as the job will, all with the weight 1; merging: the parameters of learn_merges. Raises
+    ParameterError for sources that can be read only once, and for weights that count_chunks would refuse.
     """
     bound = memory_bound(memory)
+    weigh = Weights(weights)
     if isinstance(source, ChunkCounts):
+        source = source.at_least(min_chunk_count)
         before = resident_memory()
         n = min(len(source), LOOK_ROWS)
         stop = int(source.starts[n])
@@ -102,39 +114,43 @@ def estimate(
     survey = corpus.survey()
     if survey is None:
         raise ParameterError("a dry run reads a little of files on this machine; what is named here may be read once")
-    ratio, pieces = _look(source, list(corpus.states()))
+    weigh.expect(printable(state.path) for state in corpus.states())
+    ratio, pieces = _look(source, list(corpus.states()), weigh)
     if not pieces:
         raise DataError("nothing to be read was found")
     text_bytes = survey.text_bytes or int(survey.bytes * ratio)
     whole = text_bytes if max_bytes is None else min(text_bytes, byte_size(max_bytes, "max_bytes"))
-    half = count(iter(pieces[::2]))
+    half = _weighted(pieces[::2], count)
     started = time.perf_counter()
-    counts = count(iter(pieces))
+    counts = _weighted(pieces, count)
     rate = counts.corpus.n_bytes / max(1e-6, time.perf_counter() - started)
     growth = counts.corpus.n_bytes / max(1, half.corpus.n_bytes)
     scale = whole / max(1, counts.corpus.n_bytes)
     chunks = _grown(len(half), len(counts), growth, scale)
     data = _grown(len(half.data), len(counts.data), growth, scale)
     table = ENTRY_BYTES * chunks + data
-    counting = min(base + 2 * table, max(bound, base))
+    need = min(base + 2 * table, max(bound, base))
     spilled = base + 2 * table > bound
     disk = (3 if spilled else 0) * (ROW_BYTES * chunks + data)
-    if n_merges is not None and survey.bytes >= SEGMENT_BYTES:
+    if survey.bytes >= SEGMENT_BYTES:
         disk += 2 * (ROW_BYTES * chunks + data)  # for going on after a stop
-    merge_seconds, need = None, counting
+    merge_seconds = None
     if n_merges is not None:
-        merge_seconds = _merge_seconds(counts, n_merges, merging) * data / max(1, len(counts.data))
-        need = max(need, base + data + 16 * chunks + merging_need(data, chunks, n_merges))
+        half, counts = half.at_least(min_chunk_count), counts.at_least(min_chunk_count)
+        merged = _grown(len(half), len(counts), growth, scale)
+        merged_data = _grown(len(half.data), len(counts.data), growth, scale)
+        merge_seconds = _merge_seconds(counts, n_merges, merging) * merged_data / max(1, len(counts.data))
+        need = max(need, base + merged_data + 16 * merged + merging_need(merged_data, merged, n_merges))
     return Estimate(
         survey.files, whole, counts.corpus.n_bytes, chunks, data, whole / rate, merge_seconds, need, bound, disk
     )
 
 
-def _look(source: Files, states: list[FileState]) -> tuple[float, list[bytes]]:
+def _look(source: Files, states: list[FileState], weigh: Weights) -> tuple[float, list[Piece]]:
     """Bytes of text for a byte of the files, and some of the text in pieces."""
     chosen = _spread(states)
     limit = max(1, LOOK_BYTES // max(1, len(chosen)))
-    texts: list[bytes] = []
+    texts: list[Piece] = []
     read = 0
     with tempfile.TemporaryDirectory(prefix="fastbpe-") as folder:
         for state in chosen:
@@ -147,17 +163,31 @@ def _look(source: Files, states: list[FileState]) -> tuple[float, list[bytes]]:
             size = 0
             for block in Corpus(Files((path,), source.options)).blocks():
                 start = 0
-                for end in [*block.ends.tolist(), len(block.data)]:
+                for number, end in enumerate([*block.ends.tolist(), len(block.data)]):
                     if end > start:
-                        texts.append(block.data[start:end].tobytes())
+                        name = block.address(number, 0).source if weigh else ""
+                        if cut:
+                            name = name.replace(printable(path), printable(state.path), 1)
+                        texts.append((weigh.weight(name), block.data[start:end].tobytes()))
                     start = end
                 size += len(block.data)
             read += min(state.size, limit)
             if cut:
                 os.unlink(path)
     if len(texts) < LOOK_FILES:  # two halves are wanted, each from all over
-        texts = [text[at : at + PIECE_BYTES] for text in texts for at in range(0, len(text), PIECE_BYTES)]
-    return sum(map(len, texts)) / max(1, read), texts
+        texts = [
+            (weight, text[at : at + PIECE_BYTES]) for weight, text in texts for at in range(0, len(text), PIECE_BYTES)
+        ]
+    return sum(len(text) for _, text in texts) / max(1, read), texts
+
+
+def _weighted(pieces: list[Piece], count: Callable[[Iterator[bytes]], ChunkCounts]) -> ChunkCounts:
+    """The counts of the pieces, each times its weight."""
+    by_weight: dict[Fraction, list[bytes]] = {}
+    for weight, text in pieces:
+        by_weight.setdefault(weight, []).append(text)
+    parts = [count(iter(texts)).times(weight) for weight, texts in by_weight.items()]
+    return functools.reduce(operator.add, parts)
 
 
 def _spread(states: list[FileState]) -> list[FileState]:
