@@ -108,8 +108,12 @@ class CharTokenizer(Tokenizer):
         try:
             return super().encode_to_numpy(text, allowed_special, disallowed_special, add_bos, add_eos)
         except UnknownCharacterError as error:
-            before = len(to_bytes(text)[: error.offset].decode(errors="replace"))
-            place = f"character {before} of the text (byte {error.offset})"
+            data, which = to_bytes(text), "text"
+            if self.model.normalizer is not None:
+                ends = np.array([len(data)], np.int64)
+                data, which = self._chooser.choose(allowed_special).spans(data, ends)[0], "normalized text"
+            before = len(data[: error.offset].decode(errors="replace"))
+            place = f"character {before} of the {which} (byte {error.offset})"
             raise UnknownCharacterError(error.what, place, error.offset) from None
 
     def encode_batch_to_numpy(

@@ -105,6 +105,14 @@ def test_the_first_place_wins() -> None:
         tokenizer().encode(b"a\xff?")
 
 
+def test_places_in_normalized_text() -> None:
+    tok = CharTokenizer.from_characters("é", ["<s>"], normalizer="NFC")
+    text = "<s>" + "e\u0301" * 3 + "?"
+    with pytest.raises(UnknownCharacterError, match=r"^character 6 of the normalized text \(byte 9\): '\?'"):
+        tok.encode(text, allowed_special="all")
+    assert tok.unknown_characters(text, allowed_special="all") == {"?": 1}
+
+
 def test_long_texts_over_threads() -> None:
     tok = tokenizer()
     long = "a月é" * PIECE_BYTES

@@ -187,6 +187,9 @@ def test_the_stack(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         train.main([str(tmp_path / "stack"), str(tmp_path / "out2"), "--weight", "rust=2"])
     assert "there is no language rust" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        train.main([str(tmp_path), str(tmp_path / "out2")])
+    assert "has no data/LANGUAGE" in capsys.readouterr().err
 
 
 def test_the_stacks_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,8 +36,11 @@ def text_of(path: Path) -> str:
 
 
 def write(directory: Path, language: str, suffix: str, texts: list[str]) -> Path:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ModuleNotFoundError:
+        raise SystemExit("pyarrow writes Parquet, and is missing: pip install 'fastbpe-engine[parquet]'") from None
 
     path = directory / "data" / language / "train-00000-of-00001.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)

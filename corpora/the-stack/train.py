@@ -29,7 +29,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--max-bytes", help="how much to train on, as 5GB; all if not given")
     parser.add_argument("--val-fraction", type=float, default=0.01)
     options = parser.parse_args(arguments)
-    languages = sorted(path.name for path in (options.directory / "data").iterdir() if path.is_dir())
+    languages = sorted(path.name for path in options.directory.glob("data/*") if path.is_dir())
+    if not languages:
+        parser.error(f"{options.directory} has no data/LANGUAGE: give the directory that holds data/")
     weights = dict(weight.split("=", 1) for weight in options.weight)
     if unknown := sorted(weights.keys() - set(languages)):
         parser.error(f"there is no language {unknown[0]}: {options.directory} has {', '.join(languages)}")
