@@ -4,6 +4,7 @@ JackeyGao and contributors, MIT licence; version 2.0.1 has 85 MB. The texts them
 """
 
 import json
+import shutil
 import subprocess
 import tarfile
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ def fetched(directory: Path) -> Path:
     archive = directory / ARCHIVE
     if not archive.exists():
         name, _, version = ARCHIVE.removesuffix(".tgz").rpartition("-")
+        if not shutil.which("npm"):
+            raise SystemExit(f"npm is missing: install it, or put {ARCHIVE} into {directory}")
         print(f"fetching {name} {version} (85 MB) with npm")
         directory.mkdir(parents=True, exist_ok=True)
         subprocess.run(["npm", "pack", f"{name}@{version}", "--silent"], cwd=directory, check=True)

@@ -66,6 +66,12 @@ def test_tang_is_prepared(poems: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert not (poems.parent / "poems.txt").exists()
 
 
+def test_without_npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SystemExit, match=r"npm is missing.*chinese-poetry-2\.0\.1\.tgz"):
+        chinese_poetry.fetched(tmp_path)
+
+
 def test_tang_checks_what_is_in_the_repository() -> None:
     text = lzma.decompress(tang_train.POEMS.read_bytes())
     lines = text.decode().splitlines()
