@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastbpe.corpus.sources import read_blocks
+from fastbpe.corpus.sources import files, read_blocks
 from fastbpe.pipeline import shuffle
 from fastbpe.pipeline.shuffle import shuffled
 
@@ -22,6 +22,25 @@ def test_the_same_documents_whatever_the_blocks(documents, block_bytes, other_by
     found = documents_of(shuffled(read_blocks(iter(documents), block_bytes), seed, other_bytes))
     assert sorted(found, key=lambda pair: pair[1]) == [(d, i) for i, d in enumerate(documents)]
     assert found == documents_of(shuffled(read_blocks(iter(documents), other_bytes), seed, 1 << 20))
+
+
+def test_addresses_of_several_sources(tmp_path):
+    """Those of the blocks that came in, whatever lies together in those that go out."""
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(f'{{"text": "{name}{i}"}}\n' for i in range(1, 40)))
+    (tmp_path / "d.txt").write_text("|".join(f"d{i}" for i in range(30)))
+    blocks = list(read_blocks(files(tmp_path / "*.jsonl"), 20))
+    blocks += read_blocks(files(tmp_path / "d.txt", separator="|"), 20)
+    found = set()
+    for block in shuffled(blocks, 1, 100):
+        start = 0
+        for i, end in enumerate(block.ends.tolist()):
+            address = block.address(i, 0)
+            found.add((block.data[start:end].tobytes().decode(), address[0].rpartition("/")[2], *address[1:]))
+            start = end
+    expected = {(f"{name}{i}", f"{name}.jsonl", 2 * i - 1, 0, "line") for name in "abc" for i in range(1, 40)}
+    places = [len("|".join(f"d{i}" for i in range(n))) + (n > 0) for n in range(30)]
+    assert found == expected | {(f"d{i}", "d.txt", i, places[i], "document") for i in range(30)}
 
 
 def test_the_buffer_is_bounded(monkeypatch):
