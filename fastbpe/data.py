@@ -20,6 +20,9 @@ def _tensors(window: Window) -> Pair:
 class TokenWindows(Dataset[Pair]):
     """Windows by number: item k is (x, y), int64 tensors (length,), y being x moved on by one token.
 
+    Of packed shards an item is a row, and `length` must be one less than its tokens; y is -100 where it would be
+    padding or the first token of another document, which `cross_entropy` leaves out.
+
     split: "train", "val", or None for all. Raises DataError for what are no shards, ParameterError for another split.
     """
 
@@ -34,7 +37,7 @@ class TokenWindows(Dataset[Pair]):
 
 
 class TokenStream(IterableDataset[Pair]):
-    """Windows in a shuffled order, those of one rank; an iteration is what is left of an epoch, the next a new one.
+    """Windows (rows of packed shards) in a shuffled order, those of one rank; an iteration is what is left of an epoch, the next a new one.
 
     seed: None takes the windows as they stand. rank and world_size: None asks torch.distributed, where it runs. In a
     DataLoader the workers share the rank's windows, in the same order as without workers when each sends one window

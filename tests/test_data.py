@@ -1,11 +1,12 @@
 import pytest
-from shard_maker import make_shards
+from shard_maker import TOKENIZER, make_shards
 
 torch = pytest.importorskip("torch", reason="the datasets are PyTorch's (extra torch)")
 
 from torch.utils.data import DataLoader  # noqa: E402
 
 from fastbpe.data import TokenStream, TokenWindows  # noqa: E402
+from fastbpe.pipeline.encode import encode_dataset  # noqa: E402
 from fastbpe.shards import TokenShards  # noqa: E402
 
 
@@ -49,6 +50,19 @@ def test_ranks(out):
     assert len(both[0]) == len(both[1]) == len(alone) // 2
     assert both[0] == alone[0 : 2 * len(both[0]) : 2]
     assert both[1] == alone[1 : 2 * len(both[1]) : 2]
+
+
+def test_rows_are_windows_and_padding_is_no_target(tmp_path):
+    encode_dataset(TOKENIZER, ["xy", "xyz", "x"], tmp_path / "rows", eos_token="<e>", pad_token="<s>", pack=5)
+    rows_in_order = TokenStream(tmp_path / "rows", 4, seed=None)
+    x, y, pad, end = ord("x"), ord("y"), *(TOKENIZER.special_tokens[name] for name in ("<s>", "<e>"))
+    first, second, third = rows(rows_in_order)
+    assert first == ([x, y, end, pad], [y, end, -100, -100])
+    assert second == ([x, y, y + 1, end], [y, y + 1, end, -100])
+    assert third == ([x, end, pad, pad], [end, -100, -100, -100])
+    scores = torch.zeros(4, TOKENIZER.id_limit)
+    loss = torch.nn.functional.cross_entropy(scores, torch.tensor(third[1]), reduction="sum")
+    assert loss.item() == pytest.approx(torch.tensor(TOKENIZER.id_limit).log().item())
 
 
 @pytest.mark.parametrize("workers", [0, 2])
