@@ -37,7 +37,8 @@ class TokenWindows(Dataset[Pair]):
 
 
 class TokenStream(IterableDataset[Pair]):
-    """Windows (rows of packed shards) in a shuffled order, those of one rank; an iteration is what is left of an epoch, the next a new one.
+    """Windows (rows of packed shards) in a shuffled order, those of one rank; an iteration is what is left of an epoch,
+    the next a new one.
 
     seed: None takes the windows as they stand. rank and world_size: None asks torch.distributed, where it runs. In a
     DataLoader the workers share the rank's windows, in the same order as without workers when each sends one window
