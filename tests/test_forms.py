@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from fastbpe.errors import FastbpeError, FormatError, ParameterError
+from fastbpe.shards.ends import Ends
 from fastbpe.shards.forms import FORMS, Origin, form_named
 
-ENDS = np.array([2, 2, 5], np.int64)
 ORIGINS = [Origin("a", 1), Origin('b"', 2), Origin("c", 9)]
 
 
@@ -45,13 +45,30 @@ def test_types():
         form_named("x")
 
 
-def test_beside():
+def ends_of(folder, *values):
+    ends = Ends(folder)
+    for value in values:
+        ends.add(np.array([value], np.int64))
+    return ends
+
+
+@pytest.mark.parametrize("held", [1, 2, 100])
+def test_beside(tmp_path, monkeypatch, held):
+    monkeypatch.setattr("fastbpe.shards.ends.HELD", held)
+    monkeypatch.setattr("fastbpe.shards.forms.HELD", held)
     dtype = np.dtype("<u2")
-    ((name, data),) = form_named("dolma").beside("part-0-00000.npy", dtype, ENDS, ORIGINS).items()
+    ends = ends_of(tmp_path, 2, 2, 5)
+    ((name, parts),) = form_named("dolma").beside("part-0-00000.npy", dtype, ends, ORIGINS).items()
     assert name == "part-0-00000.csv.gz"
-    assert gzip.decompress(data).decode() == '0,2,a:1,a,1\n2,2,"b"":2","b""",2\n2,5,c:9,c,9\n'
-    ((name, data),) = form_named("megatron").beside("x.bin", dtype, ENDS, []).items()
+    assert gzip.decompress(b"".join(parts)).decode() == '0,2,a:1,a,1\n2,2,"b"":2","b""",2\n2,5,c:9,c,9\n'
+    ((name, parts),) = form_named("megatron").beside("x.bin", dtype, ends, []).items()
     assert name == "x.idx"
+    data = b"".join(parts)
     assert len(data) == 34 + 3 * 4 + 3 * 8 + 4 * 8
+    assert np.frombuffer(data, "<i4", 3, 34).tolist() == [2, 0, 3]
+    assert np.frombuffer(data, "<i8", 7, 46).tolist() == [0, 4, 4, 0, 1, 2, 3]
+    too_long = ends_of(tmp_path, 1, 1 + (1 << 31))
     with pytest.raises(FastbpeError, match="too long"):
-        form_named("megatron").beside("x.bin", dtype, np.array([1 << 31]), [])
+        list(form_named("megatron").beside("x.bin", dtype, too_long, [])["x.idx"])
+    ends.close()
+    too_long.close()

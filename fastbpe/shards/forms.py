@@ -8,7 +8,7 @@ import csv
 import gzip
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,10 +16,13 @@ import numpy as np
 
 from fastbpe.errors import FastbpeError, FormatError, ParameterError, check_choice
 from fastbpe.npy_header import npy_header
+from fastbpe.shards.ends import HELD, Ends
 from fastbpe.shards.naming import shard_name
 from fastbpe.shards.npy import open_tokens
 
 UNLIMITED = 1 << 62
+
+Files = dict[str, Iterable[bytes]]  # by their names
 
 
 class Origin(NamedTuple):
@@ -58,8 +61,8 @@ class Form:
         """Name of a shard; split_given: documents were dealt to splits."""
         raise NotImplementedError
 
-    def beside(self, file: str, dtype: np.dtype[Any], ends: np.ndarray, origins: Sequence[Origin]) -> dict[str, bytes]:
-        """Other files that belong to a shard, given the int64 ends of its documents."""
+    def beside(self, file: str, dtype: np.dtype[Any], ends: Ends, origins: Sequence[Origin]) -> Files:
+        """Other files that belong to a shard, in parts, given the ends of its documents."""
         return {}
 
     def open(self, path: str | os.PathLike[str], dtype: np.dtype[Any], n: int) -> np.ndarray:
@@ -135,16 +138,30 @@ class Megatron(Form):
     def file(self, prefix: str, split: str, number: int, split_given: bool) -> str:
         return f"{prefix}_{split}_text_document.bin" if split_given else f"{prefix}_text_document.bin"
 
-    def beside(self, file: str, dtype: np.dtype[Any], ends: np.ndarray, origins: Sequence[Origin]) -> dict[str, bytes]:
-        lengths = np.diff(ends, prepend=0)
-        if len(lengths) and int(lengths.max()) >= 1 << 31:
-            raise FastbpeError(f"a document of {int(lengths.max())} tokens is too long for megatron; cut it first")
+    def beside(self, file: str, dtype: np.dtype[Any], ends: Ends, origins: Sequence[Origin]) -> Files:
+        return {f"{file.removesuffix('.bin')}.idx": self._index(dtype, ends)}
+
+    def _index(self, dtype: np.dtype[Any], ends: Ends) -> Iterator[bytes]:
+        n = len(ends)
         code = dict(self.DTYPES)[dtype.str]
-        head = b"MMIDIDX\0\0" + np.uint64(1).tobytes() + bytes([code])
-        counts = np.array([len(ends), len(ends) + 1], "<u8").tobytes()
-        starts = (ends - lengths) * dtype.itemsize
-        parts = (lengths.astype("<i4"), starts.astype("<i8"), np.arange(len(ends) + 1, dtype="<i8"))
-        return {f"{file.removesuffix('.bin')}.idx": head + counts + b"".join(part.tobytes() for part in parts)}
+        yield b"MMIDIDX\0\0" + np.uint64(1).tobytes() + bytes([code]) + np.array([n, n + 1], "<u8").tobytes()
+        for _, lengths in self._documents(ends):
+            if len(lengths) and int(lengths.max()) >= 1 << 31:
+                raise FastbpeError(f"a document of {int(lengths.max())} tokens is too long for megatron; cut it first")
+            yield lengths.astype("<i4").tobytes()
+        for starts, _ in self._documents(ends):
+            yield (starts * dtype.itemsize).astype("<i8").tobytes()
+        for at in range(0, n + 1, HELD):
+            yield np.arange(at, min(at + HELD, n + 1), dtype="<i8").tobytes()
+
+    @staticmethod
+    def _documents(ends: Ends) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Where documents start, in tokens, and how long they are."""
+        before = 0
+        for array in ends.arrays():
+            lengths = np.diff(array, prepend=before)
+            yield array - lengths, lengths
+            before = int(array[-1])
 
 
 class Dolma(Form):
@@ -163,15 +180,16 @@ class Dolma(Form):
     def file(self, prefix: str, split: str, number: int, split_given: bool) -> str:
         return f"part-0-{number:05d}.npy"
 
-    def beside(self, file: str, dtype: np.dtype[Any], ends: np.ndarray, origins: Sequence[Origin]) -> dict[str, bytes]:
+    def beside(self, file: str, dtype: np.dtype[Any], ends: Ends, origins: Sequence[Origin]) -> Files:
         out = io.StringIO(newline="")
         lines = csv.writer(out, lineterminator="\n")
         start = 0
-        for end, (source, place) in zip(ends.tolist(), origins, strict=True):
+        every = (end for array in ends.arrays() for end in array.tolist())
+        for end, (source, place) in zip(every, origins, strict=True):
             lines.writerow((start, end, f"{source}:{place}", source, place))
             start = end
         # No clock in the file: equal inputs give equal bytes.
-        return {f"{file.removesuffix('.npy')}.csv.gz": gzip.compress(out.getvalue().encode(), 6, mtime=0)}
+        return {f"{file.removesuffix('.npy')}.csv.gz": [gzip.compress(out.getvalue().encode(), 6, mtime=0)]}
 
 
 FORMS: dict[str, Form] = {form.name: form for form in (Npy(), NanoGpt(), LlmC(), Megatron(), Dolma())}

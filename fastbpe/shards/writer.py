@@ -8,7 +8,7 @@ import contextlib
 import errno
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -19,6 +19,7 @@ import numpy as np
 from fastbpe.atomic import atomic_write, sync_directory
 from fastbpe.errors import FastbpeError, FormatError, ParameterError
 from fastbpe.npy_header import npy_header
+from fastbpe.shards.ends import Ends
 from fastbpe.shards.forms import UNLIMITED, Form, Origin, form_named
 from fastbpe.shards.journal import Journal, write_all
 from fastbpe.shards.manifest import ShardEntry
@@ -113,7 +114,7 @@ class ShardWriter:
         self._filled = 0
         self._early: Future[None] | None = None
         self._unsynced = 0
-        self._ends: list[np.ndarray] = []
+        self._ends = Ends(self.directory / INDEX)
         self._origins: list[Origin] = []
         os.makedirs(self.directory / INDEX, exist_ok=True)
 
@@ -155,7 +156,7 @@ class ShardWriter:
             upto = int(np.searchsorted(ends, done + take, side="right"))
             if upto > used:
                 self._open()
-                self._ends.append(ends[used:upto] - done + self._filled)
+                self._ends.add(ends[used:upto] - done + self._filled)
                 self._origins.extend(origins[used:upto])
                 used = upto
             self._filled += take
@@ -198,6 +199,7 @@ class ShardWriter:
             elif self._early is not None:
                 with contextlib.suppress(OSError):
                     self._early.result()
+            self._ends.close()
             if self._descriptor >= 0:
                 os.close(self._descriptor)
                 self._descriptor = -1
@@ -231,12 +233,13 @@ class ShardWriter:
             self._temporary(),
             self._descriptor,
             self._filled,
-            np.concatenate(self._ends) if self._ends else np.empty(0, np.int64),
+            self._ends,
             self._origins,
             self._early,
         )
         self._number += 1
-        self._descriptor, self._filled, self._ends, self._origins = -1, 0, [], []
+        self._descriptor, self._filled, self._origins = -1, 0, []
+        self._ends = Ends(self.directory / INDEX)
         self._early, self._unsynced = None, 0
         common.pending = common.worker.submit(self._complete, closed, resume)
 
@@ -258,23 +261,30 @@ class ShardWriter:
             finally:
                 os.close(closed.descriptor)
             index = index_name(number, self._split)
-            others = {index: npy_header(np.dtype("<i8"), len(ends)) + ends.astype("<i8").tobytes()}
-            others |= self.form.beside(name, self.dtype, ends, closed.origins)
-            hashes = {}
-            for other, data in others.items():
-                with atomic_write(self.directory / other) as file:
-                    file.write(data)
-                hashes[other] = hashlib.sha256(data).hexdigest()
+            hashes = {index: self._write_beside(index, npy_parts(ends))}
+            for other, parts in self.form.beside(name, self.dtype, ends, closed.origins).items():
+                hashes[other] = self._write_beside(other, parts)
             os.rename(closed.temporary, self.directory / name)
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(closed.temporary)
             raise
+        finally:
+            ends.close()
         sync_directory(self.directory)
         index_sha256 = hashes.pop(index)
         entry = ShardEntry(name, index, split, tokens, len(ends), sha256, index_sha256, hashes)
         self._common.unentered = (entry, resume)
         self._common.enter(entry, resume)
+
+    def _write_beside(self, name: str, parts: Iterable[bytes]) -> str:
+        """Writes a whole file; its checksum."""
+        sha256 = hashlib.sha256()
+        with atomic_write(self.directory / name) as file:
+            for part in parts:
+                file.write(part)
+                sha256.update(part)
+        return sha256.hexdigest()
 
     def _temporary(self) -> Path:
         # No loader that looks for "train" or "val" may take it for a shard.
@@ -288,9 +298,16 @@ class _Closed(NamedTuple):
     temporary: Path
     descriptor: int
     tokens: int
-    ends: np.ndarray
+    ends: Ends
     origins: list[Origin]
     early: Future[None] | None
+
+
+def npy_parts(ends: Ends) -> Iterator[bytes]:
+    """The ends as an NPY file."""
+    yield npy_header(np.dtype("<i8"), len(ends))
+    for array in ends.arrays():
+        yield array.astype("<i8").tobytes()
 
 
 def disk_error(error: OSError, directory: Path, complete: int) -> FastbpeError:
