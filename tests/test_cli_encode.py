@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from cli_runner import Shell, process
 
+from fastbpe.shards import TokenShards
+from fastbpe.shards.writer import ShardWriter
 from fastbpe.tokenizer import Tokenizer
 
 TEXTS = {"a.txt": b"the cat\n", "b.txt": b"", "c.txt": b"<|e|> the the \xff dog"}
@@ -140,6 +142,56 @@ def test_bad_records_are_told_of_and_a_cut_archive_is_no_success(fastbpe_command
     for command in (("encode", "tok.json", "d", "-o", "s3", "--eos", "<|e|>"), ("count", "d", "-o", "c3.npz")):
         fastbpe_command(*command, *common, "--on-error", "stop").failed(3, "d/a.jsonl, line 2: not valid JSON")
     assert not (place / "s3").exists()
+
+
+def test_rows(fastbpe_command: Shell, place: Path) -> None:
+    told = ("encode", "tok.json", "text", "-o", "rows", "--eos", "<|e|>", "--pack", "8", "--progress", "none")
+    fastbpe_command(*told).failed(2, "no pad role", "--pad")
+    code, out, err = fastbpe_command(*told, "--pad", "<|e|>")
+    assert code == 0
+    shards = TokenShards("rows")
+    assert f"{len(shards)} tokens in rows of 8, {shards.manifest.padding} of them padding, of 3 documents (" in out
+    assert "fastbpe: 1 document longer than a row of 8 tokens: such a one goes on in the next rows\n" in err
+    assert shards.rows == np.load("rows/tokens_train_000000.npy").reshape(-1, 8).shape[0]
+    assert fastbpe_command("verify", "rows", "--source", "text", "--progress", "none").code == 0
+    assert process("decode", "tok.json", "rows", cwd=place).out.encode(errors="surrogateescape") == b"".join(
+        TEXTS.values()
+    )
+    facts = json.loads(fastbpe_command(*told, "--pad", "<|e|>", "--resume", "--json").out)
+    assert (facts["padding"], facts["longer_than_row"]) == (shards.manifest.padding, 1)
+
+
+def test_an_interrupted_run_says_how_to_go_on(
+    fastbpe_command: Shell, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "text" / "c.txt").write_bytes(b"the cat " * 100)
+    command = (
+        "encode",
+        "tok.json",
+        "text",
+        "-o",
+        "out",
+        "--eos",
+        "<|e|>",
+        "--shard-tokens",
+        "40",
+        "--progress",
+        "none",
+    )
+    finish = ShardWriter.finish
+
+    def interrupted(self: ShardWriter, state: object) -> None:
+        finish(self, state)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ShardWriter, "finish", interrupted)
+        code, out, err = fastbpe_command(*command)
+    assert (code, out) == (130, "")
+    assert err == "fastbpe: --resume goes on with the shards in out\nfastbpe: interrupted\n"
+    fastbpe_command(*command).failed(2, "out: holds a run that is not finished; --resume")
+    assert fastbpe_command(*command, "--resume").code == 0
+    assert fastbpe_command("verify", "out", "--source", "text", "--progress", "none").code == 0
 
 
 def test_fields_filters_and_formats(fastbpe_command: Shell, place: Path) -> None:

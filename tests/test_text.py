@@ -3,7 +3,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastbpe.errors import ParameterError
-from fastbpe.text import to_bytes, utf8
+from fastbpe.text import counted, to_bytes, utf8
+
+
+def test_how_many_in_words():
+    assert [counted(n, "shard") for n in (0, 1, 2000)] == ["0 shards", "1 shard", "2,000 shards"]
 
 
 @given(st.text())
