@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [
-    *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/tour.md"),
+    *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/tour.md", "docs/shards.md"),
     *("benchmarks/README.md", "corpora/README.md"),
 ]
 
