@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -64,32 +65,47 @@ OnMerges = Callable[[Merges], object]
 """Gets the merges learned since the last call; the stop_reason of all but the last part is empty."""
 
 
-def learn_merges(
-    counts: ChunkCounts,
-    n_merges: int,
-    min_frequency: int = 2,
-    max_token_length: int | None = None,
-    tie_break: str = "lowest",
-    on_merges: OnMerges | None = None,
-) -> Merges:
-    """Learns up to n_merges merges; each takes the pair with the largest count (all adjacent positions, weighted).
+@dataclass(frozen=True)
+class MergeRules:
+    """Which merge comes next, and when none does. ParameterError for what cannot be asked for."""
 
-    Ties: "lowest" takes the smallest (left, right), "huggingface" the same with the 256 bytes ordered by their GPT-2
-    character, "first" the pair that occurs first in the rows of the counts as they are merged so far. Stops early when
-    no pair reaches min_frequency (in weighted counts), or when each that does would be longer than max_token_length
-    bytes.
-    """
-    check_parameters(n_merges, min_frequency, max_token_length, tie_break)
-    byte_ids = BYTE_ORDER.astype(np.uint32) if tie_break == "huggingface" else np.arange(256, dtype=np.uint32)
+    min_frequency: int = 2
+    """Learning stops when no pair reaches it, in weighted counts."""
+    max_token_length: int | None = None
+    """Bytes; no merge makes a longer token, and learning stops when each that is left would."""
+    tie_break: str = "lowest"
+    """Of pairs with the same count "lowest" takes the smallest (left, right), "huggingface" the same with the 256 bytes
+    ordered by their GPT-2 character, "first" the pair that occurs first in the rows as they are merged so far."""
+
+    def __post_init__(self) -> None:
+        check_choice("tie_break", self.tie_break, TIE_BREAKS)
+        if operator.index(self.min_frequency) < 1:
+            raise ParameterError(f"min_frequency={self.min_frequency}: it must be at least 1")
+        if self.max_token_length is not None and operator.index(self.max_token_length) < 1:
+            raise ParameterError(
+                f"max_token_length={self.max_token_length}: it must be at least 1 byte, or None for no limit"
+            )
+
+    def for_merger(self, denominator: int) -> dict[str, Any]:
+        """The same as parameters of Merger, for counts that are times `denominator`."""
+        length = self.max_token_length
+        return {
+            "min_frequency": min(self.min_frequency * denominator, _LARGEST),
+            "max_token_length": None if length is None else min(length, _LARGEST),
+            "tie_first": self.tie_break == "first",
+        }
+
+
+RULES = MergeRules()
+
+
+def learn_merges(
+    counts: ChunkCounts, n_merges: int, rules: MergeRules = RULES, on_merges: OnMerges | None = None
+) -> Merges:
+    """Learns up to n_merges merges; each takes the pair with the largest count (all adjacent positions, weighted)."""
+    byte_ids = BYTE_ORDER.astype(np.uint32) if rules.tie_break == "huggingface" else np.arange(256, dtype=np.uint32)
     merger = Merger(
-        counts.data,
-        counts.starts,
-        counts.counts,
-        byte_ids,
-        n_merges,
-        min_frequency=min(min_frequency * counts.denominator, _LARGEST),
-        max_token_length=None if max_token_length is None else min(max_token_length, _LARGEST),
-        tie_first=tie_break == "first",
+        counts.data, counts.starts, counts.counts, byte_ids, n_merges, **rules.for_merger(counts.denominator)
     )
     return _run(merger, np.argsort(byte_ids), counts.denominator, on_merges)
 
@@ -100,9 +116,7 @@ def learn_more_merges(
     lengths: npt.NDArray[np.int64],
     is_byte: npt.NDArray[np.int64],
     n_merges: int,
-    min_frequency: int = 2,
-    max_token_length: int | None = None,
-    tie_break: str = "lowest",
+    rules: MergeRules = RULES,
     on_merges: OnMerges | None = None,
     denominator: int = 1,
 ) -> Merges:
@@ -113,10 +127,9 @@ def learn_more_merges(
     that a token is, or -1. In the result's pairs, row r of the vocabulary is r and merge k is n + k. Ties go by row
     ("lowest"), or by row with the bytes before all others and in the order of their GPT-2 characters ("huggingface").
     """
-    check_parameters(n_merges, min_frequency, max_token_length, tie_break)
     n = len(lengths)
     order = np.arange(n)
-    if tie_break == "huggingface":
+    if rules.tie_break == "huggingface":
         order = np.argsort(np.where(is_byte >= 0, BYTE_ORDER[is_byte].astype(np.int64), 256 + order))
     place = np.empty(n, np.uint32)
     place[order] = np.arange(n, dtype=np.uint32)
@@ -127,24 +140,11 @@ def learn_more_merges(
         counts,
         np.arange(256, dtype=np.uint32),
         n_merges,
-        min_frequency=min(min_frequency * denominator, _LARGEST),
-        max_token_length=None if max_token_length is None else min(max_token_length, _LARGEST),
-        tie_first=tie_break == "first",
+        **rules.for_merger(denominator),
         symbols=place[symbols],
         lengths=np.ascontiguousarray(lengths[order], dtype=np.int64),
     )
     return _run(merger, order, denominator, on_merges)
-
-
-def check_parameters(n_merges: int, min_frequency: int, max_token_length: int | None, tie_break: str) -> None:
-    """Raises ParameterError for what cannot be asked for, TypeError for what is no integer; before a corpus is read."""
-    check_choice("tie_break", tie_break, TIE_BREAKS)
-    if operator.index(min_frequency) < 1:
-        raise ParameterError(f"min_frequency={min_frequency}: it must be at least 1")
-    if max_token_length is not None and operator.index(max_token_length) < 1:
-        raise ParameterError(f"max_token_length={max_token_length}: it must be at least 1 byte, or None for no limit")
-    if n_merges < 0:
-        raise ParameterError(f"n_merges={n_merges}: it must not be negative")
 
 
 def _run(merger: Merger, initial: npt.NDArray[np.int64], denominator: int, on_merges: OnMerges | None) -> Merges:

@@ -46,7 +46,9 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(params=["files", "file", "document"])
 def any_corpus(corpus: Path, request: pytest.FixtureRequest) -> Path:
-    """The same text in twelve files, in one, or in one that is a document."""
+    """The same text, and a byte that is no UTF-8, in twelve files, in one, or in one that is a document."""
+    with open(corpus / "05.txt", "ab") as file:
+        file.write(b"lo\xffw")
     if request.param == "files":
         return corpus
     one = corpus.parent / request.param
@@ -174,9 +176,10 @@ def test_the_more_is_counted_the_rarer_is_it_noted(corpus: Path, tmp_path: Path,
     assert len(seldom) < len(often)
 
 
-def test_a_counting(corpus: Path, tmp_path: Path) -> None:
-    work, source = tmp_path / "work", fastbpe.files(corpus)
+def test_a_counting(any_corpus: Path, tmp_path: Path) -> None:
+    work, source = tmp_path / "work", fastbpe.files(any_corpus)
     whole = fastbpe.count_chunks(source, "gpt2")
+    assert whole.corpus.first_invalid
     for function in ("counted", "save_counts"):
         killed_in(function, 1, lambda: fastbpe.count_chunks(source, "gpt2", checkpoint=work))
         with pytest.raises(ParameterError, match="--resume"):
@@ -184,7 +187,7 @@ def test_a_counting(corpus: Path, tmp_path: Path) -> None:
         with pytest.raises(ParameterError, match="pattern was"):
             fastbpe.count_chunks(source, "cl100k", checkpoint=work, resume=True)
         counts = fastbpe.count_chunks(source, "gpt2", checkpoint=work, resume=True)
-        assert (counts, counts.facts(), counts.sources) == (whole, whole.facts(), whole.sources)
+        assert (counts, counts.corpus, counts.sources) == (whole, whole.corpus, whole.sources)
         assert not work.exists()
 
 

@@ -28,7 +28,9 @@ def test_counts_and_refusals(fastbpe_command: Shell, tmp_path: Path) -> None:
     assert code == 0, err
     assert "counting" not in out and "merging" in out
     fastbpe_command("train", "-", "-o", tmp_path / "t.json", "--vocab-size", "300", "--dry-run").failed(2, "dry run")
-    fastbpe_command("train", path, "-o", tmp_path / "t.json", "--vocab-size", "3", "--dry-run").failed(2)
+    fastbpe_command("train", path, "-o", tmp_path / "t.json", "--vocab-size", "3", "--dry-run").failed(
+        2, "the floor of 256"
+    )
     for command in (("train", "--vocab-size", "300"), ("count",)):
         options = ("-o", counts, "--weight", "zh/*=2", "--dry-run")
         fastbpe_command(*command, path, *options).failed(2, "zh/*", "no source")

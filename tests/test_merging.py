@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fastbpe.counts import ChunkCounts
 from fastbpe.errors import ParameterError
-from fastbpe.merging import TIE_BREAKS, learn_merges
+from fastbpe.merging import TIE_BREAKS, MergeRules, learn_merges
 
 chunks = st.binary(min_size=1, max_size=10) | st.text("ab ", min_size=1, max_size=12).map(str.encode)
 corpora = st.dictionaries(chunks, st.integers(1, 6), max_size=12)
@@ -20,9 +20,8 @@ corpora = st.dictionaries(chunks, st.integers(1, 6), max_size=12)
 def test_equals_the_reference(corpus, n_merges, min_frequency, max_token_length, tie_break):
     expected, reason = reference.train(corpus, n_merges, min_frequency, max_token_length, tie_break)
     parts = []
-    learned = learn_merges(
-        ChunkCounts.from_dict(corpus), n_merges, min_frequency, max_token_length, tie_break, parts.append
-    )
+    rules = MergeRules(min_frequency, max_token_length, tie_break)
+    learned = learn_merges(ChunkCounts.from_dict(corpus), n_merges, rules, parts.append)
     columns = (*learned.pairs.T.tolist(), learned.counts.tolist(), learned.tokens_after.tolist())
     assert list(zip(*columns, strict=True)) == expected
     assert learned.stop_reason == reason
@@ -53,9 +52,8 @@ def test_totals_of_64_bits_are_refused():
         ({"tie_break": "random"}, "tie_break='random': choose lowest, huggingface or first"),
         ({"min_frequency": 0}, "min_frequency=0"),
         ({"max_token_length": 0}, "max_token_length=0"),
-        ({"n_merges": -1}, "n_merges=-1"),
     ],
 )
 def test_parameters_are_checked(options, message):
     with pytest.raises(ParameterError, match=message):
-        learn_merges(ChunkCounts.from_dict({b"ab": 2}), **{"n_merges": 1, **options})
+        MergeRules(**options)

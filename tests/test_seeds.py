@@ -28,7 +28,7 @@ from fastbpe.alphabet import BYTE_CHARACTERS, mark_words, show_token, to_charact
 from fastbpe.counts import ChunkCounts
 from fastbpe.formats import bpe_v1
 from fastbpe.kernels.merge import Merger
-from fastbpe.merging import Merges, learn_merges
+from fastbpe.merging import MergeRules, Merges, learn_merges
 from fastbpe.tokenizer import Tokenizer
 
 DATA = Path(__file__).parent / "data"
@@ -85,7 +85,7 @@ def test_000_ex3_ten_merges(tie_break: str) -> None:
     golden = example("000/ex3")
     counts = one_chunk(golden["input"])
     assert counts.n_bytes == golden["params"]["text_bytes"]
-    merges = learn_merges(counts, golden["params"]["n_merges"], min_frequency=1, tie_break=tie_break)
+    merges = learn_merges(counts, golden["params"]["n_merges"], MergeRules(1, tie_break=tie_break))
     tokenizer = Tokenizer.from_merges(merges.pairs, pattern=None)
     got = [
         [left, right, 256 + k, tokenizer.token_bytes(256 + k).decode(), count, left_over]
@@ -134,7 +134,7 @@ def test_000_ex7_merges_on_chunk_counts() -> None:
     expected, params = golden["expected"], golden["params"]
     counts = fastbpe.count_chunks([golden["input"]], pattern=params["pattern"])
     assert (counts.total, len(counts)) == (expected["chunks"], expected["distinct"])
-    merges = learn_merges(counts, params["n_merges"], min_frequency=1)
+    merges = learn_merges(counts, params["n_merges"], MergeRules(1))
     assert merges.pairs.tolist() == golden["computed_by_reference"]["merges"]
     tokenizer = Tokenizer.from_merges(merges.pairs, pattern=params["pattern"])
     tokens = [tokenizer.token_bytes(256 + k).decode() for k in range(len(merges))]
@@ -167,7 +167,7 @@ def test_000_ex10_random_letters() -> None:
     def letters(n: int) -> str:
         return "".join("abcd"[random.next_int(4)] for _ in range(n))
 
-    merges = learn_merges(one_chunk(letters(20000)), golden["params"]["n_merges"], min_frequency=1)
+    merges = learn_merges(one_chunk(letters(20000)), golden["params"]["n_merges"], MergeRules(1))
     computed = golden["computed_by_reference"]
     assert merges.pairs.tolist() == computed["merges"]
     tokenizer = Tokenizer.from_merges(merges.pairs, pattern=None)
@@ -307,7 +307,7 @@ def tang() -> tuple[dict[str, Any], dict[str, Any], str, str, Merges, Tokenizer]
     result = json.loads((DATA / "tang" / "seed003_result.json").read_text(encoding="utf-8"))
     golden = json.loads((DATA / "tang" / "seed003_merges.json").read_text(encoding="utf-8"))
     text, unseen = "\n".join(poems()[:2000]), "\n".join(poems()[-500:])
-    merges = learn_merges(one_chunk(text), 1500, min_frequency=1, tie_break="first")
+    merges = learn_merges(one_chunk(text), 1500, MergeRules(1, tie_break="first"))
     tokenizer = fastbpe.train([text], result["vocab_size"], pattern=None, tie_break="first")
     assert np.array_equal(tokenizer.merges, merges.pairs)
     return result, golden, text, unseen, merges, tokenizer
@@ -424,7 +424,7 @@ def test_004_pair_counts_and_first_merges() -> None:
     got = pair_counts(words)
     assert got.items() >= golden["expected"].items()
     assert got.items() >= golden["computed_by_reference"].items()
-    merges = learn_merges(ChunkCounts.from_dict(words, pattern="none"), 2, tie_break="first")
+    merges = learn_merges(ChunkCounts.from_dict(words, pattern="none"), 2, MergeRules(tie_break="first"))
     tokenizer = Tokenizer.from_merges(merges.pairs, pattern=None)
     learned = [[tokenizer.decode([256 + k]), count] for k, count in enumerate(merges.counts.tolist())]
     assert learned == example("004/first_merges")["expected"]
@@ -481,7 +481,7 @@ def test_004_quatrain_of_whole_character_tokens() -> None:
     ends = [poem[i - 1 : i + 1] for i, character in enumerate(poem) if character in "，。"]
     assert len(poem) - len(ends) == golden["expected"]["chars"]
     chunks = dict.fromkeys(map(str.encode, poem), 100) | dict.fromkeys(map(str.encode, ends), 1)
-    merges = learn_merges(ChunkCounts.from_dict(chunks, pattern="none"), 1000, min_frequency=1)
+    merges = learn_merges(ChunkCounts.from_dict(chunks, pattern="none"), 1000, MergeRules(1))
     assert merges.stop_reason == "min_frequency"
     assert Tokenizer.from_merges(merges.pairs, pattern="gpt2").count(poem) == golden["expected"]["with_punct"]
     assert Tokenizer.from_merges(merges.pairs, pattern="poetry").count(poem) == golden["expected"]["chars"]

@@ -67,8 +67,10 @@ def train(
     """Learn a tokenizer from text (pattern cl100k unless given), or from the .npz files of fastbpe count."""
     from fastbpe.corpus.sources import Corpus
     from fastbpe.counts import ChunkCounts
+    from fastbpe.merging import MergeRules
     from fastbpe.pipeline.entries import source_entries
     from fastbpe.pipeline.progress import progress_on
+    from fastbpe.pipeline.train import merges_for
     from fastbpe.pipeline.train import train as run
 
     targets = outputs(output, sizes(vocab_size))
@@ -101,13 +103,12 @@ def train(
             given["special_tokens"] = special
     n_special = len(special or (() if counts is None else counts.special_tokens))
     if dry_run:
-        merging = {"min_frequency": min_frequency, "max_token_length": max_token_length, "tie_break": tie_break}
         return told_estimate(
             text_source(inputs, reading) if counts is None else counts,
             given | {"normalizer": normalizer, "errors": errors},
             json,
-            n_merges=max(targets) - 256 - n_special,
-            merging=merging,
+            n_merges=merges_for(max(targets), n_special),
+            rules=MergeRules(min_frequency, max_token_length, tie_break),
             max_bytes=max_bytes,
             memory=memory,
             threads=threads,

@@ -19,6 +19,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
@@ -29,7 +30,7 @@ from fastbpe.atomic import atomic_write
 from fastbpe.corpus.sources import FileState
 from fastbpe.counts import ChunkCounts
 from fastbpe.errors import FastbpeError, ParameterError
-from fastbpe.merging import Merges
+from fastbpe.merging import MergeRules, Merges
 from fastbpe.shards.journal import write_all
 
 try:
@@ -154,13 +155,12 @@ class Checkpoint:
 
     # Merging
 
-    def merges(self, counts: ChunkCounts, rules: dict[str, Any]) -> Merges:
+    def merges(self, counts: ChunkCounts, rules: MergeRules) -> Merges:
         """The merges that runs before have learned from the same counts by the same rules.
 
         Raises ParameterError, saying what, when they were learned from others or by others.
         """
-        rules = {"fastbpe": __version__, **rules, "text": counts.digest()}
-        self._rules = json.dumps(rules)
+        self._rules = json.dumps({"fastbpe": __version__, **asdict(rules), "text": counts.digest()})
         path = self.directory / "merges"
         rows: list[list[int]] = []
         if self._lock >= 0 and path.exists():

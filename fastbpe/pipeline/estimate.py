@@ -21,7 +21,7 @@ from fastbpe.corpus.walk import printable
 from fastbpe.corpus.weights import Weights, WeightsLike
 from fastbpe.counts import ChunkCounts
 from fastbpe.errors import DataError, ParameterError
-from fastbpe.merging import learn_merges, merging_need
+from fastbpe.merging import RULES, MergeRules, learn_merges, merging_need
 from fastbpe.pipeline.bounded import THREAD_BYTES
 from fastbpe.pipeline.checkpoint import SEGMENT_BYTES
 from fastbpe.pipeline.memory import byte_size, memory_bound, resident_memory
@@ -84,7 +84,7 @@ def estimate(
     source: Files | ChunkCounts,
     count: Callable[[Iterator[bytes]], ChunkCounts],
     n_merges: int | None = None,
-    merging: dict[str, Any] | None = None,
+    rules: MergeRules = RULES,
     max_bytes: str | int | None = None,
     memory: str | int | None = None,
     threads: int | None = None,
@@ -93,8 +93,8 @@ def estimate(
 ) -> Estimate:
     """What counting the source and learning n_merges (None: no merging) take.
 
-    count: counts documents as the job will, all with the weight 1; merging: the parameters of learn_merges. Raises
-    ParameterError for sources that can be read only once, and for weights that count_chunks would refuse.
+    count: counts documents as the job will, all with the weight 1; rules: those of learn_merges. Raises ParameterError
+    for sources that can be read only once, and for weights that count_chunks would refuse.
     """
     bound = memory_bound(memory)
     weigh = Weights(weights)
@@ -106,7 +106,7 @@ def estimate(
         part = ChunkCounts(
             source.data[:stop], source.starts[: n + 1], source.counts[:n], denominator=source.denominator
         )
-        seconds = _merge_seconds(part, n_merges or 0, merging) * len(source.data) / max(1, stop)
+        seconds = _merge_seconds(part, n_merges or 0, rules) * len(source.data) / max(1, stop)
         need = before + merging_need(len(source.data), len(source), n_merges or 0)
         return Estimate(None, None, 0, len(source), len(source.data), 0.0, seconds, need, bound, 0)
     base = resident_memory() + thread_count(threads) * THREAD_BYTES
@@ -139,7 +139,7 @@ def estimate(
         half, counts = half.at_least(min_chunk_count), counts.at_least(min_chunk_count)
         merged = _grown(len(half), len(counts), growth, scale)
         merged_data = _grown(len(half.data), len(counts.data), growth, scale)
-        merge_seconds = _merge_seconds(counts, n_merges, merging) * merged_data / max(1, len(counts.data))
+        merge_seconds = _merge_seconds(counts, n_merges, rules) * merged_data / max(1, len(counts.data))
         need = max(need, base + merged_data + 16 * merged + merging_need(merged_data, merged, n_merges))
     return Estimate(
         survey.files, whole, counts.corpus.n_bytes, chunks, data, whole / rate, merge_seconds, need, bound, disk
@@ -215,9 +215,9 @@ def _grown(half: int, whole: int, growth: float, scale: float) -> int:
     return int(whole * max(1.0, scale) ** power)
 
 
-def _merge_seconds(counts: ChunkCounts, n_merges: int, merging: dict[str, Any] | None) -> float:
+def _merge_seconds(counts: ChunkCounts, n_merges: int, rules: MergeRules) -> float:
     started = time.perf_counter()
-    learn_merges(counts, n_merges, **(merging or {}))
+    learn_merges(counts, n_merges, rules)
     return time.perf_counter() - started
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from math import lcm
 from typing import Any
 
@@ -14,13 +14,13 @@ from fastbpe.corpus.sources import Source
 from fastbpe.corpus.weights import WeightsLike
 from fastbpe.counts import ChunkCounts
 from fastbpe.errors import ParameterError
-from fastbpe.merging import Merges, OnMerges, check_parameters, learn_more_merges
+from fastbpe.merging import MergeRules, Merges, OnMerges
 from fastbpe.model import CHARACTERS, Model
 from fastbpe.pipeline.count import count_chunks
 from fastbpe.pipeline.invalid import check_errors
 from fastbpe.pipeline.memory import memory_bound
 from fastbpe.pipeline.progress import ProgressLike, as_progress
-from fastbpe.pipeline.train import check_counts, check_memory, record_of, refuse_for_counts, telling
+from fastbpe.pipeline.train import check_counts, check_memory, learn_beyond, record_of, refuse_for_counts, telling
 from fastbpe.threads import thread_count
 from fastbpe.tokenizer import Tokenizer
 
@@ -57,7 +57,7 @@ def extend(
     n_merges = vocab_size - model.vocab_size
     check_errors(errors)
     thread_count(threads)
-    check_parameters(n_merges, min_frequency, max_token_length, tie_break)
+    rules = MergeRules(min_frequency, max_token_length, tie_break)
     bound = memory_bound(memory)
     with as_progress(progress) as display:
         if isinstance(source, ChunkCounts):
@@ -82,28 +82,9 @@ def extend(
         check_counts(counts)
         check_memory(counts, counts, n_merges, bound)
         display.phase("merge", n_merges, "merges")
-        ids, offsets = tokenizer.encode_chunks(counts.data, counts.starts)
-        bytes_of_rows = np.full(len(model.ids), -1, np.int64)
-        bytes_of_rows[np.searchsorted(model.ids, model.byte_ids)] = np.arange(256)
-        merges = learn_more_merges(
-            (np.searchsorted(model.ids, ids).astype(np.uint32), offsets),
-            counts.counts,
-            np.diff(model.starts),
-            bytes_of_rows,
-            n_merges,
-            min_frequency,
-            max_token_length,
-            tie_break,
-            telling(display, on_merges),
-            counts.denominator,
-        )
+        merges = learn_beyond(tokenizer, counts, n_merges, rules, telling(display, on_merges))
         display.finish(stopped_by=merges.stop_reason)
-    parameters = {
-        "vocab_size": vocab_size,
-        "min_frequency": min_frequency,
-        "max_token_length": max_token_length,
-        "tie_break": tie_break,
-    }
+    parameters = {"vocab_size": vocab_size, **asdict(rules)}
     denominator = lcm(model.denominator, merges.denominator)
     record = record_of(parameters, counts.facts(), merges) | {"extended": model.record}
     if denominator > 1:

@@ -6,6 +6,7 @@ import contextlib
 import operator
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from fastbpe.corpus.weights import WeightsLike
 from fastbpe.counts import ChunkCounts
 from fastbpe.errors import DataError, MemoryBoundError, ParameterError, check_choice
 from fastbpe.kernels.merge import MAX_TOKENS
-from fastbpe.merging import Merges, OnMerges, check_parameters, learn_merges, learn_more_merges, merging_bytes
+from fastbpe.merging import MergeRules, Merges, OnMerges, learn_merges, learn_more_merges, merging_bytes
 from fastbpe.model import PLACEMENTS, ROLES, list_names
 from fastbpe.normalizing import check_normalizer
 from fastbpe.pattern.named import resolve
@@ -69,7 +70,7 @@ def train(
     special_tokens: cut out of the text before it is split; their ids come after the merges ("last") or before the
     bytes ("first") in the order given. bos_token, eos_token, pad_token name which of them have that role.
     Training stops at vocab_size, when no pair occurs min_frequency times, or when every merge left would be longer
-    than max_token_length bytes; the tokenizer's record says which. Ties: see `learn_merges`.
+    than max_token_length bytes; the tokenizer's record says which. Ties: see `MergeRules`.
     weights: how much the sources count, see `count_chunks`; the counts of merges are times the record's `denominator`.
     max_bytes, sample_seed: train on a sample of the documents, see `count_chunks`.
     min_chunk_count: leaves out chunks that were met less often; the record says how many that were.
@@ -92,9 +93,9 @@ def train(
         names = _settled(source, pattern, names, normalizer, unmatched)
     roles = {"bos": bos_token, "eos": eos_token, "pad": pad_token}
     check_normalizer(normalizer)
-    _check(vocab_size, names, roles, special_placement, min_chunk_count)
-    n_merges = vocab_size - 256 - len(names)
-    check_parameters(n_merges, min_frequency, max_token_length, tie_break)
+    n_merges = merges_for(vocab_size, len(names))
+    _check(names, roles, special_placement, min_chunk_count)
+    rules = MergeRules(min_frequency, max_token_length, tie_break)
     bound = memory_bound(memory)
     own = None if isinstance(source, ChunkCounts | Corpus) else Corpus(source)
     source = own or source
@@ -129,26 +130,19 @@ def train(
             own.warn()
         check_memory(everything, counts, n_merges, bound)
         del everything
-        rules = {"min_frequency": min_frequency, "max_token_length": max_token_length, "tie_break": tie_break}
         before = kept.merges(counts, rules) if kept is not None else None
         known = 0 if before is None else min(len(before), n_merges)
         display.phase("merge", n_merges - known, "merges")
         tell = telling(display, on_merges, kept)
         if before is None or not known:
-            merges = learn_merges(counts, n_merges, min_frequency, max_token_length, tie_break, tell)
+            merges = learn_merges(counts, n_merges, rules, tell)
         else:
             before = before[:known]
             if on_merges is not None:
                 on_merges(before)
-            merges = go_on(before, counts, n_merges, min_frequency, max_token_length, tie_break, tell)
+            merges = go_on(before, counts, n_merges, rules, tell)
         display.finish(stopped_by=merges.stop_reason)
-    parameters = {
-        "vocab_size": vocab_size,
-        "min_frequency": min_frequency,
-        "max_token_length": max_token_length,
-        "tie_break": tie_break,
-        "min_chunk_count": min_chunk_count,
-    }
+    parameters = {"vocab_size": vocab_size, **asdict(rules), "min_chunk_count": min_chunk_count}
     return Tokenizer.from_merges(
         merges.pairs,
         counts=merges.counts,
@@ -162,6 +156,18 @@ def train(
         unmatched=counts.unmatched,
         record=record_of(parameters, corpus, merges),
     )
+
+
+def merges_for(vocab_size: int, n_special: int) -> int:
+    """How many merges make vocab_size ids; ParameterError when there can be no such vocabulary."""
+    floor = 256 + n_special
+    if vocab_size < floor:
+        raise ParameterError(
+            f"vocab_size={vocab_size} is below the floor of {floor}: 256 bytes and {n_special} special tokens"
+        )
+    if vocab_size > MAX_TOKENS:
+        raise ParameterError(f"vocab_size={vocab_size}: more than {MAX_TOKENS} ids do not fit in 32 bits")
+    return vocab_size - floor
 
 
 def check_counts(counts: ChunkCounts, corpus: Corpus | None = None) -> None:
@@ -198,36 +204,11 @@ def refuse_for_counts(errors: str, weights: WeightsLike, max_bytes: str | int | 
         raise ParameterError("max_bytes and sample_seed take a sample of text; these are chunk counts")
 
 
-def go_on(
-    before: Merges,
-    counts: ChunkCounts,
-    n_merges: int,
-    min_frequency: int,
-    max_token_length: int | None,
-    tie_break: str,
-    on_merges: OnMerges,
-) -> Merges:
-    """What `learn_merges` gives, when the first merges are known: the chunks are encoded with them.
-
-    Raises ParameterError when that does not leave the tokens that were left.
-    """
+def go_on(before: Merges, counts: ChunkCounts, n_merges: int, rules: MergeRules, on_merges: OnMerges) -> Merges:
+    """What `learn_merges` gives, when the first merges are known: the chunks are encoded with them."""
     tokenizer = Tokenizer.from_merges(before.pairs, pattern="none")
-    ids, offsets = tokenizer.encode_chunks(counts.data, counts.starts)
-    if int(np.dot(np.diff(offsets), counts.counts)) != int(before.tokens_after[-1]):
-        raise ParameterError("the merges that were learned before do not fit the text: remove the checkpoint")
-    model = tokenizer.model
-    more = learn_more_merges(
-        (ids, offsets),
-        counts.counts,
-        np.diff(model.starts),
-        np.concatenate((np.arange(256), np.full(len(before), -1))),
-        n_merges - len(before),
-        min_frequency,
-        max_token_length,
-        tie_break,
-        on_merges,
-        counts.denominator,
-    )
+    tokens = int(before.tokens_after[-1])
+    more = learn_beyond(tokenizer, counts, n_merges - len(before), rules, on_merges, tokens)
     return Merges(
         np.concatenate((before.pairs, more.pairs)),
         np.concatenate((before.counts, more.counts)),
@@ -235,6 +216,30 @@ def go_on(
         more.stop_reason,
         more.denominator,
     )
+
+
+def learn_beyond(
+    tokenizer: Tokenizer,
+    counts: ChunkCounts,
+    n_merges: int,
+    rules: MergeRules,
+    on_merges: OnMerges,
+    tokens: int | None = None,
+) -> Merges:
+    """Up to n_merges merges for a tokenizer, learned on chunks as it encodes them; see `learn_more_merges`.
+
+    Raises ParameterError where the text is not as many `tokens` then (None: any number).
+    """
+    model = tokenizer.model
+    ids, offsets = tokenizer.encode_chunks(counts.data, counts.starts)
+    if tokens is not None and int(np.dot(np.diff(offsets), counts.counts)) != tokens:
+        raise ParameterError("the merges that were learned before do not fit the text: remove the checkpoint")
+    if model.id_limit > len(model.ids):  # else they are the rows
+        ids = np.searchsorted(model.ids, ids).astype(np.uint32)
+    byte_of_row = np.full(len(model.ids), -1, np.int64)
+    byte_of_row[np.searchsorted(model.ids, model.byte_ids)] = np.arange(256)
+    words, lengths = (ids, offsets), np.diff(model.starts)
+    return learn_more_merges(words, counts.counts, lengths, byte_of_row, n_merges, rules, on_merges, counts.denominator)
 
 
 def telling(display: Progress, on_merges: OnMerges | None, checkpoint: Checkpoint | None = None) -> OnMerges:
@@ -260,17 +265,8 @@ def record_of(parameters: dict[str, Any], corpus: dict[str, Any], merges: Merges
     } | ({} if merges.denominator == 1 else {"denominator": merges.denominator})
 
 
-def _check(
-    vocab_size: int, names: list[str], roles: dict[str, str | None], special_placement: str, min_chunk_count: int
-) -> None:
+def _check(names: list[str], roles: dict[str, str | None], special_placement: str, min_chunk_count: int) -> None:
     """Refuses before the reading begins what would be refused after it."""
-    floor = 256 + len(names)
-    if vocab_size < floor:
-        raise ParameterError(
-            f"vocab_size={vocab_size} is below the floor of {floor}: 256 bytes and {len(names)} special tokens"
-        )
-    if vocab_size > MAX_TOKENS:
-        raise ParameterError(f"vocab_size={vocab_size}: more than {MAX_TOKENS} ids do not fit in 32 bits")
     check_choice("special_placement", special_placement, PLACEMENTS)
     if min_chunk_count < 1:
         raise ParameterError(f"min_chunk_count={min_chunk_count}: it must be at least 1, which keeps every chunk")
