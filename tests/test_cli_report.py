@@ -3,6 +3,7 @@
 import json
 import lzma
 import sys
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
@@ -44,12 +45,25 @@ def test_a_page(fastbpe_command: Shell, tokenizer: Path, text: Path, tmp_path: P
     assert code == 0
     assert err.splitlines()[-1].startswith("draw: ") and "read: " in err
     assert out.splitlines()[0].startswith("Is the vocabulary too big? ")
-    assert out.splitlines()[-1] == f"{page}: 2 sources, {tokenizer}"
+    assert out.splitlines()[-1] == f"{page}: {tokenizer} on 2 sources"
     content = page.read_text(encoding="utf-8")
     assert str(text) in content and "held out" in content
     first = page.read_bytes()
     assert fastbpe_command("report", tokenizer, text, "-o", page, "--held-out", tokenizer, "--threads", "1").code == 0
     assert page.read_bytes() == first
+
+
+@pytest.mark.usefixtures("drawing")
+def test_charts_as_files(fastbpe_command: Shell, tokenizer: Path, text: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "charts"
+    fastbpe_command("report", tokenizer, text, "--charts", folder).failed(2, str(folder), "not a directory")
+    folder.mkdir()
+    code, out, _ = fastbpe_command("report", tokenizer, text, "--charts", folder)
+    assert code == 0 and out.startswith("Is the vocabulary too big?")
+    names = ["completeness", "frequencies", "gains", "lengths", "scripts", "sizes", "sources"]
+    assert sorted(path.name for path in folder.iterdir()) == [f"{name}.svg" for name in names]
+    for path in folder.iterdir():
+        assert ElementTree.parse(path).getroot().tag == "{http://www.w3.org/2000/svg}svg"
 
 
 def test_figures(fastbpe_command: Shell, tokenizer: Path, text: Path, tmp_path: Path) -> None:

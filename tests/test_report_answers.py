@@ -36,19 +36,27 @@ def test_every_question_is_answered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "verdict"),
-    [(0.0, "Yes"), (0.014, "Yes"), (0.016, "Perhaps"), (0.049, "Perhaps"), (0.06, "No: the second half is of use"),
-     (0.2, "No: the second half is of much use")],
-)  # fmt: skip
-def test_verdicts(more: float, verdict: str) -> None:
+    ("more", "rare", "tokens", "verdict"),
+    [
+        (0.0, 0, 100_000, "Yes, for this text: half"),
+        (0.014, 900, 100_000, "Yes, for this text: half"),
+        (0.016, 400, 100_000, "Perhaps"),
+        (0.049, 900, 100_000, "Yes, for a model that learns from this text alone"),
+        (0.049, 900, 20_000, "Perhaps"),
+        (0.06, 0, 100_000, "No: the second half is of use."),
+        (0.2, 0, 100_000, "No: the second half is of use, and a bigger one may be, too."),
+    ],
+)
+def test_verdicts(more: float, rare: int, tokens: int, verdict: str) -> None:
     found = copy.deepcopy(figures())
     found["tokenizers"][0]["vocab_size"] = 2000
-    found["efficiency"]["all"][0]["tokens"] = 100_000
-    found["sizes"][0] = {
-        "vocab_size": [256, 1000, 2000],
-        "all": {"tokens": [9**9, round(100_000 * (1 + more)), 100_000]},
-    }
-    assert asked(found)["Is the vocabulary too big?"].startswith(verdict)
+    found["efficiency"]["all"][0]["tokens"] = tokens
+    found["unused"][0] |= {"tokens": 1000, "below_hundred": rare}
+    sizes = [9**9, round(tokens * (1 + more)), tokens]
+    found["sizes"][0] = {"vocab_size": [256, 1000, 2000], "all": {"tokens": sizes}}
+    said = asked(found)["Is the vocabulary too big?"]
+    assert said.startswith(verdict)
+    assert ("the text is short" in said) == (tokens < 40_000)
 
 
 def test_between_two_sizes_lies_a_line() -> None:

@@ -71,6 +71,12 @@ def test_tokens_never_used() -> None:
     for one, row in zip(measurement().tokenizers, found, strict=True):
         used = {id for text in TEXTS for id in one.tokenizer.encode(text)}
         never = [id for id in range(256, 256 + len(one.tokenizer.merges)) if id not in used]
+        counts = dict(zip(one.vocabulary.ids.tolist(), one.counts.tolist(), strict=True))
+        made = [
+            counts[id] for id in range(256, one.tokenizer.vocab_size) if id not in one.tokenizer.special_tokens.values()
+        ]
+        assert row["below_hundred"] == sum(count < 100 for count in made)
+        assert row["below_ten"] == sum(0 < count < 10 for count in made)
         assert row["never_used"] == len(never) == row["steps"] + row["idle"]
         # Without an idle token nothing changes.
         assert len(row["longest_idle"]) == min(row["idle"], learning.LISTED)

@@ -3,6 +3,7 @@
 import json as json_module
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +23,10 @@ def report(
     *inputs: options.Inputs,
     output: Annotated[
         Path | None, Parameter(name=["--output", "-o"], help="The page to write, one HTML file.", show_default=False)
+    ] = None,
+    charts: Annotated[
+        Path | None,
+        Parameter(help="Also write the charts into this directory, each an SVG file.", show_default=False),
     ] = None,
     against: options.Against = (),
     held_out: Annotated[
@@ -51,11 +56,14 @@ def report(
     json: Annotated[bool, Parameter(name="--json", help="Print the figures as JSON.", show_default=False)] = False,
 ) -> int:
     """Measure a tokenizer on texts, beside others: a page with figures, charts and samples that needs no network."""
-    if output is None and not json:
+    if output is None and charts is None and not json:
         raise ParameterError("name the page to write, as -o report.html, or print the figures with --json")
     if output is not None:
         options.check_output(output)
         options.check_outputs_apart([output], (*inputs, *held_out))
+    if charts is not None and not charts.is_dir():
+        raise ParameterError(f"--charts {charts} is not a directory: make it first or write elsewhere")
+    if output is not None or charts is not None:
         check_drawing()
     models = list(map(parsed_model, model))
     from fastbpe.atomic import atomic_write
@@ -89,14 +97,12 @@ def report(
             threads=threads,
             progress=display,
         )
-        if output is not None:
-            from fastbpe.report.page import render
-
+        if output is not None or charts is not None:
             display.phase("draw")
-            page = render(figures).encode()
-            with atomic_write(output) as file:
-                file.write(page)
-            display.advance(len(page))
+            for path, content in drawings(figures, output, charts):
+                with atomic_write(path) as file:
+                    file.write(content.encode())
+                display.advance(len(content.encode()))
             display.finish()
     code = told([entry for text in texts for entry in source_entries(text.corpus)])
     invalid = sum(source["invalid_bytes"] for source in figures["sources"])
@@ -104,6 +110,19 @@ def report(
         print(f"fastbpe: {invalid:,} bytes are not UTF-8; they were measured as they are", file=sys.stderr)
     print(json_module.dumps(figures, ensure_ascii=False) if json else told_figures(figures, output))
     return code
+
+
+def drawings(figures: dict[str, Any], output: Path | None, folder: Path | None) -> Iterator[tuple[Path, str]]:
+    """The files to write and what is in them."""
+    if output is not None:
+        from fastbpe.report.page import render
+
+        yield output, render(figures)
+    if folder is not None:
+        from fastbpe.report.charts import charts, standalone
+
+        for name, svg in charts(figures).items():
+            yield folder / f"{name}.svg", standalone(svg)
 
 
 def check_drawing() -> None:
@@ -114,7 +133,7 @@ def check_drawing() -> None:
     except ImportError as error:
         raise ParameterError(
             f"a page is drawn with {error.name}, which is missing; install it: pip install 'fastbpe-engine[report]' "
-            "(--json without -o needs nothing)"
+            "(--json alone needs nothing)"
         ) from None
 
 
@@ -139,4 +158,6 @@ def parsed_model(word: str) -> "Model":
 def told_figures(figures: dict[str, Any], output: Path | None) -> str:
     """The short answers, and where the page is."""
     lines = [f"{answer['question']} {answer['answer']}" for answer in figures["answers"]]
-    return "\n".join([*lines, f"{output}: {len(figures['sources']):,} sources, {figures['tokenizers'][0]['name']}"])
+    if output is not None:
+        lines.append(f"{output}: {figures['tokenizers'][0]['name']} on {len(figures['sources']):,} sources")
+    return "\n".join(lines)

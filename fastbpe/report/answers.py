@@ -13,6 +13,8 @@ NEARLY_NOTHING, LITTLE, MUCH = 0.015, 0.05, 0.1
 """Shares of tokens that half of a vocabulary costs: below the first it is too big, above the last it may grow."""
 ENOUGH_TEXT = 20
 """Tokens of text for each id below which what is never used says little."""
+RARE = 0.5
+"""The share of the tokens that may occur fewer than 100 times, as often as a model needs to see one to learn it."""
 SCRIPT_SHARE = 0.01
 DEAR = 1.4
 """Times its share of the bytes that characters without a script of their own take of the tokens, to be named."""
@@ -45,35 +47,43 @@ def at_size(curve: dict[str, Any], vocab_size: float) -> int:
 
 def _size(figures: dict[str, Any]) -> str:
     card, tokens = figures["tokenizers"][0], figures["efficiency"]["all"][0]["tokens"]
-    unused, curve = figures["unused"][0], figures["sizes"][0]
+    unused = figures["unused"][0]
+    short = tokens < ENOUGH_TEXT * card["vocab_size"]
+    rare = unused["below_hundred"] / unused["tokens"] if unused["tokens"] else 0.0
+    half, more = card["vocab_size"] // 2, _cost_of_half(figures)
     said = []
-    if curve is not None and tokens:
-        half = card["vocab_size"] // 2
-        more = at_size(curve, half) / tokens - 1 if half >= curve["vocab_size"][0] else None
-        if more is not None:
-            said += [
-                "Yes, for this text: half of it does nearly as well."
-                if more < NEARLY_NOTHING
-                else "Perhaps: the second half buys little."
-                if more < LITTLE
-                else "No: the second half is of use."
-                if more < MUCH
-                else "No: the second half is of much use, and a bigger one may be, too."
-            ]
-            said.append(f"With half of its ids ({half:,}) the text would take {_percent(more)} more tokens")
-            if figures["cost"]:
-                model = figures["cost"][0]
-                saved = model["tokenizers"][0]["tied"] // 2
-                said[-1] += f", and a model {model['width']:,} wide {_millions(saved)} parameters fewer"
-            said[-1] += "."
+    if more is not None and more < NEARLY_NOTHING:
+        said.append("Yes, for this text: half of it does nearly as well.")
+    elif rare > RARE and not short:
+        said.append("Yes, for a model that learns from this text alone: it meets most of the tokens too rarely.")
+    elif more is not None and more < LITTLE:
+        said.append("Perhaps: the second half buys little.")
+    elif more is not None:
+        said.append("No: the second half is of use" + (", and a bigger one may be, too." if more > MUCH else "."))
+    if more is not None:
+        said.append(f"With half of its ids ({half:,}) the text would take {_percent(more)} more tokens")
+        if figures["cost"]:
+            model = figures["cost"][0]
+            saved = model["tokenizers"][0]["tied"] // 2
+            said[-1] += f", and a model {model['width']:,} wide {_millions(saved)} parameters fewer"
+        said[-1] += "."
     covering = figures["frequencies"][0]["covering"]["0.99"]
     said.append(
-        f"{covering:,} of its {card['vocab_size']:,} tokens make up 99 % of the text; "
-        f"{_percent(unused['of_tokens'])} of those longer than a byte never stand in it."
+        f"{covering:,} of its {card['vocab_size']:,} tokens make up 99 % of the text; of those longer than a byte "
+        f"{_percent(rare)} occur fewer than 100 times, {_percent(unused['of_tokens'])} never."
     )
-    if tokens < ENOUGH_TEXT * card["vocab_size"]:
+    if short:
         said.append(f"But the text is short for such a judgement: {tokens:,} tokens.")
     return " ".join(said)
+
+
+def _cost_of_half(figures: dict[str, Any]) -> float | None:
+    """The share of tokens that half of the vocabulary would take more; None where that is not known."""
+    curve, tokens = figures["sizes"][0], figures["efficiency"]["all"][0]["tokens"]
+    half = figures["tokenizers"][0]["vocab_size"] // 2
+    if curve is None or not tokens or half < curve["vocab_size"][0]:
+        return None
+    return at_size(curve, half) / tokens - 1
 
 
 def _script(figures: dict[str, Any]) -> str:
@@ -123,7 +133,7 @@ def _last_merges(figures: dict[str, Any]) -> str:
         said += f": {bought['per_merge']:,.1f} for each merge, where the first {bought['merges']:,} saved "
         said += f"{bought['first_per_merge']:,.0f}"
     said += f". {bought['never_used']:,} of the tokens they made never stand in it."
-    best = ", ".join(f"|{row['token']}|" for row in bought["best"][:6])
+    best = ", ".join(f"|{_clipped(row['token'])}|" for row in bought["best"][:6])
     return said + (f" Most of use: {best}." if best and card["merges"] else "")
 
 
@@ -133,7 +143,7 @@ def _junk(figures: dict[str, Any]) -> str:
         f"{unused['never_used']:,} tokens never stand in the text; {unused['steps']:,} of them are steps towards "
         f"tokens that do, {unused['idle']:,} are idle: without them nothing would change."
     ]
-    examples = ", ".join(f"|{row['token']}|" for row in unused["longest_idle"][:6])
+    examples = ", ".join(f"|{_clipped(row['token'])}|" for row in unused["longest_idle"][:6])
     if examples:
         said.append(f"The longest idle ones: {examples}.")
     said.append(f"{unused['below_ten']:,} more stand in it fewer than ten times: a model hardly learns them.")
@@ -180,6 +190,10 @@ def _others(figures: dict[str, Any]) -> str:
 
 def _name(card: dict[str, Any]) -> str:
     return visible(card["name"].encode())
+
+
+def _clipped(token: str) -> str:
+    return token if len(token) <= 24 else f"{token[:24]}…"
 
 
 def _percent(share: float | None) -> str:

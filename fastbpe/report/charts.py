@@ -10,6 +10,7 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -26,6 +27,8 @@ _VARIABLES = {INK: "--ink", GRID: "--grid"} | {colour: f"--c{n}" for n, colour i
 _WIDTH = 5.0
 LABEL_LENGTH = 22
 MOST_BARS = 16
+COLOURS = Path(__file__).parent / "templates" / "colours.css"
+"""What the variables stand for, in light and dark."""
 
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -64,6 +67,13 @@ def charts(figures: dict[str, Any]) -> dict[str, str]:
     }
     drawn = {name: draw(figures) for name, draw in drawings.items()}
     return {name: _renamed(svg, name) for name, svg in drawn.items() if svg is not None}
+
+
+def standalone(svg: str) -> str:
+    """A chart as a file of its own, light or dark as whoever shows it is."""
+    style = COLOURS.read_text(encoding="utf-8").replace(":root", "svg") + "text { font-family: sans-serif; }\n"
+    _, _, rest = svg.partition(">")
+    return f"{_opened(svg)}\n<style>\n{style}</style>{rest}\n"
 
 
 def sources(figures: dict[str, Any]) -> str | None:
@@ -119,11 +129,15 @@ def gains(figures: dict[str, Any]) -> str | None:
         return None
 
     def draw(axes: Axes) -> None:
-        axes.bar(range(len(rows)), [100 * (row["of_tokens"] or 0) for row in rows], color=SERIES[0], width=0.8)
+        shares = [100 * row["of_tokens"] if row["of_tokens"] else float("nan") for row in rows]
+        axes.plot(range(len(rows)), shares, "o-", color=SERIES[0], markersize=4)
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+        axes.yaxis.set_minor_formatter(NullFormatter())
         step = max(1, -(-len(rows) // 5))
         shown = range(len(rows) - 1, -1, -step)
         axes.set_xticks(list(shown), [f"{rows[at]['stop']:,}" for at in shown])
-        axes.set_xlabel(f"merges, {rows[-1]['stop'] - rows[-1]['first']:,} a bar")
+        axes.set_xlabel(f"merges, {rows[-1]['stop'] - rows[-1]['first']:,} a point")
         axes.set_ylabel("tokens saved, %")
         axes.grid(visible=False, axis="x")
 
@@ -254,6 +268,14 @@ def _for_a_page(svg: str) -> str:
     for colour, variable in _VARIABLES.items():
         svg = svg.replace(colour, f"var({variable})")
     return svg.strip()
+
+
+def _opened(svg: str) -> str:
+    """The tag that begins a file."""
+    box = re.match(r'<svg viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+    assert box is not None
+    size = f'width="{float(box[1]) * 1.5:g}" height="{float(box[2]) * 1.5:g}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {box[1]} {box[2]}" {size}>'
 
 
 def _renamed(svg: str, chart: str) -> str:

@@ -81,17 +81,20 @@ def frequencies(measurement: Measurement) -> list[dict[str, Any]]:
 
 
 def unused(measurement: Measurement) -> list[dict[str, Any]]:
-    """For each tokenizer, its ordinary tokens that never stand in the texts. `steps` of them are parts of tokens that
-    do; `idle` are not even that, so that without them the texts would be encoded as they are."""
+    """For each tokenizer, its tokens longer than a byte (special ones aside) that never stand in the texts, or rarely.
+
+    `steps` of those never used are parts of tokens that are; `idle` ones are not even that, so that without them the
+    texts would be encoded as they are."""
     found = []
     for one in measurement.tokenizers:
         counts, vocabulary = one.counts, one.vocabulary
-        never = (counts == 0) & ~vocabulary.special & (vocabulary.lengths > 1)
+        ordinary = ~vocabulary.special & (vocabulary.lengths > 1)
+        never = (counts == 0) & ordinary
         idle = never & ~_steps(one)
         rows = np.flatnonzero(idle)
         longest = rows[np.argsort(-vocabulary.lengths[rows], kind="stable")][:LISTED]
-        rare = (counts > 0) & (counts < 10) & ~vocabulary.special & (vocabulary.lengths > 1)
-        tokens = int((~vocabulary.special & (vocabulary.lengths > 1)).sum())
+        rare = (counts > 0) & (counts < 10) & ordinary
+        tokens = int(ordinary.sum())
         found.append(
             {
                 "tokens": tokens,
@@ -101,6 +104,7 @@ def unused(measurement: Measurement) -> list[dict[str, Any]]:
                 "idle": int(idle.sum()),
                 "fragments": int((never & (vocabulary.kinds == FRAGMENT)).sum()),
                 "below_ten": int(rare.sum()),
+                "below_hundred": int(((counts < 100) & ordinary).sum()),
                 "longest_idle": [_token(one, row) for row in longest.tolist()],
             }
         )

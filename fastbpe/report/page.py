@@ -15,7 +15,7 @@ from markupsafe import Markup
 from fastbpe import __version__
 from fastbpe.alphabet import show_token, visible
 from fastbpe.pipeline.progress import amount
-from fastbpe.report.charts import charts, short
+from fastbpe.report.charts import COLOURS, charts, short
 from fastbpe.report.learning import parts_of_curve
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -53,7 +53,7 @@ def render(figures: dict[str, Any]) -> str:
             "samples": [{"tokens": sample["tokens"]} for sample in figures["samples"]],
             "vocabulary": figures["vocabulary"],
         },
-        style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
+        style=Markup(COLOURS.read_text(encoding="utf-8") + (TEMPLATES / "report.css").read_text(encoding="utf-8")),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         version=__version__,
