@@ -132,8 +132,9 @@ def gains(figures: dict[str, Any]) -> str | None:
         shares = [100 * row["of_tokens"] if row["of_tokens"] else float("nan") for row in rows]
         axes.plot(range(len(rows)), shares, "o-", color=SERIES[0], markersize=4)
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
-        axes.yaxis.set_minor_formatter(NullFormatter())
         step = max(1, -(-len(rows) // 5))
         shown = range(len(rows) - 1, -1, -step)
         axes.set_xticks(list(shown), [f"{rows[at]['stop']:,}" for at in shown])
