@@ -124,3 +124,9 @@ def test_gaps_are_filled():
     ranks = {bytes([byte]): byte for byte in range(256)}
     with pytest.raises(ParameterError, match="a token is called so"):
         gguf.files(Tokenizer.from_ranks(ranks, "gpt2", {"[UNUSED256]": 257}), "x")
+
+
+def test_gaps_without_end_are_refused():
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    with pytest.raises(ParameterError, match="lists every id up to the largest, 4294967294, of which 257 are tokens"):
+        gguf.files(Tokenizer.from_ranks(ranks, "gpt2", {"<s>": 2**32 - 2}), "x")

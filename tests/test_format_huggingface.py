@@ -153,6 +153,7 @@ def test_what_is_computed(tmp_path, change):
         ({"added_tokens": [token(259, "<s>", normalized=True)], "normalizer": {"type": "NFC"}}, "normalized"),
         ({"added_tokens": [token(259, "<s>"), token(260, "s><", normalized=True)]}, "overlap"),
         ({"added_tokens": [token(259, "<s>"), token(260, "a<s>b", normalized=True)]}, "overlap"),
+        ({"added_tokens": [token(259, "a" * 4000), token(260, "b" * 4000, normalized=True)]}, "too many to see"),
         ({"added_tokens": [token(260, "<s>")]}, "Hugging Face gives it 259"),
         ({"added_tokens": [token(259, "<s>"), token(259, "<t>")]}, "gives it 260"),
         ({"added_tokens": [token(259, "<s>"), token(260, "<s>")]}, r"added_tokens\[1\].content"),

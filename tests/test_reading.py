@@ -46,6 +46,9 @@ def test_errors_get_the_name_of_the_file():
     for error in (DataError("wrong"), FormatError("wrong"), PatternError("wrong")):
         with pytest.raises(FormatError, match=r"^x/y: .*wrong"), naming("x/y"):
             raise error
+    with pytest.raises(FormatError) as caught, naming("x"):
+        raise DataError("a" * 5000)
+    assert len(str(caught.value)) < 600
     with pytest.raises(ParameterError, match=r"^wrong"), naming("x"):
         raise ParameterError("wrong")
 

@@ -64,7 +64,7 @@ def _read(path: Path, given: Given) -> Tokenizer:
         return gguf.read(path, given)
     if f'"{own.FORMAT}"'.encode() in head:
         _refuse_for_own(given)
-        return own.loads(path.read_bytes())
+        return own.loads(read_bytes(path, own.MAX_BYTES))
     if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
         return _read_json(read_bytes(path), path, given)
     if gpt2.is_merges(head):

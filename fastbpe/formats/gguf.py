@@ -45,6 +45,7 @@ _ALIASES = {
 _OTHER_MODELS = {"llama": "SentencePiece", "bert": "WordPiece", "t5": "Unigram (SentencePiece)", "rwkv": "RWKV"}
 _SCALARS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
 _STRING, _ARRAY = 8, 9
+_MAX_PAIRS = 1 << 16
 _ROLE_KEYS = {"bos": "bos_token_id", "eos": "eos_token_id", "pad": "padding_token_id"}
 
 
@@ -54,6 +55,8 @@ def read(path: Path, given: Given) -> Tokenizer:
     with path.open("rb") as file:
         pairs = metadata(file)
     model = pairs.get("tokenizer.ggml.model")
+    if model is None:
+        raise FormatError("it has no tokenizer.ggml.model, so no vocabulary: a file with one is needed")
     if model != "gpt2":
         raise FormatError(f"tokenizer.ggml.model: {_OTHER_MODELS.get(str(model), shown(model))}, which is no byte BPE")
     pattern, whole_first = _pattern(pairs.get("tokenizer.ggml.pre"), given)
@@ -126,6 +129,11 @@ def files(tokenizer: Tokenizer, name: str) -> dict[str, bytes]:
             raise ParameterError(f"llama.cpp takes whole chunks first with {preset}, and this tokenizer does not")
     elif not whole_first:
         merges = holding.merges_in(model, f"llama.cpp has, with {preset},")
+    if model.id_limit > MAX_ENTRIES:
+        raise ParameterError(
+            f"{WHAT} lists every id up to the largest, {model.id_limit - 1}, of which {model.vocab_size} are tokens: "
+            f"more than {MAX_ENTRIES} are not written"
+        )
     characters = dict(zip(model.ids.tolist(), map(to_characters, model.tokens), strict=True))
     tokens, kinds = [UNUSED_NAME.format(id) for id in range(model.id_limit)], [UNUSED] * model.id_limit
     for id, text in characters.items():
@@ -174,7 +182,7 @@ class _Header:
         self.number("<Q")
         found: dict[str, Any] = {}
         n = self.number("<Q")
-        for _ in range(n if n <= MAX_ENTRIES else self.fail(f"{n} pairs")):
+        for _ in range(n if n <= _MAX_PAIRS else self.fail(f"{n} pairs")):
             key = self.string()
             if key in found:
                 self.fail(f"the key {shown(key)} again")

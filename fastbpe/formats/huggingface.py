@@ -32,7 +32,8 @@ _MODEL_KEYS = {
     "ignore_merges", "vocab", "merges",
 }  # fmt: skip
 _FAMILIES = {"Unigram": "Unigram (SentencePiece)", "WordPiece": "WordPiece", "WordLevel": "WordLevel"}
-_MAX_OVERLAP = 1000
+_MAX_OVERLAP = 1 << 24
+"""Of the squared lengths of names added up, where each part of a name is looked up."""
 _META = re.compile(r"[\\.+*?()|\[\]{}^$\-&~#]")
 
 
@@ -332,9 +333,9 @@ def _added(rows: object, vocabulary: dict[str, int], normalizer: str | None) -> 
         largest = max(largest, id)
     if all(sides):
         # Those that are normalized are looked for in what the others leave, we look for all at once.
-        names = [name for name in found if len(name) > _MAX_OVERLAP]
-        both = (names[0], "others") if names else holding.overlap(*sides)
-        if both:
+        if sum(len(name) ** 2 for name in found) > _MAX_OVERLAP:
+            _refuse("added_tokens.normalized", "true for some, false for others, and too many to see whether they overlap")
+        if both := holding.overlap(*sides):
             _refuse("added_tokens.normalized", f"true for one of {shown(both[0])} and {shown(both[1])}, which overlap")
     return found
 

@@ -27,14 +27,14 @@ import numpy as np
 from fastbpe.atomic import atomic_write
 from fastbpe.characters import CharTokenizer
 from fastbpe.errors import FormatError
-from fastbpe.formats.reading import naming, parse_json
+from fastbpe.formats.reading import naming, parse_json, read_bytes
 from fastbpe.model import CHARACTERS, ID_LIMIT, Model
 from fastbpe.tokenizer import Tokenizer
 
 FORMAT = "fastbpe tokenizer"
 VERSION = 1
-MAX_VALUES = 1 << 27
-"""What a file of ours may hold: it is not bound to what others can read."""
+MAX_VALUES, MAX_BYTES = 1 << 27, 1 << 31
+"""What a file of ours may hold, in all and in bytes: it is not bound to what others can read."""
 
 _quoted = json.encoder.encode_basestring
 _compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -49,9 +49,8 @@ def save(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
 
 def load(path: str | os.PathLike[str]) -> Tokenizer:
     """The tokenizer of a file. Raises FormatError, naming file and place, when its content is wrong."""
-    content = Path(path).read_bytes()
     with naming(path):
-        return loads(content)
+        return loads(read_bytes(Path(path), MAX_BYTES))
 
 
 def dumps(tokenizer: Tokenizer) -> bytes:

@@ -21,12 +21,14 @@ from fastbpe.tokenizer import Tokenizer
 
 MAX_BYTES = 1 << 28
 """Of a file: several times the largest in use."""
-MAX_ENTRIES = 1 << 23
+MAX_ENTRIES = 1 << 22
 """Of values in a JSON file, of lines in a text: they bound the memory that parsing takes."""
 MAX_TOKEN_BYTES = 1 << 27
 """Of all tokens together: a few dozen merges can double a token's length each."""
 MAX_WORK = 1 << 31
 """Of the squared lengths of all tokens added up: cutting a token in each way takes the square of its length."""
+
+_MESSAGE = 500
 
 Pattern = str | Sequence[str] | None
 
@@ -72,14 +74,17 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except (DataError, PatternError) as error:
-        raise FormatError(f"{os.fspath(path)}: {error}") from None
+        text = str(error)
+        text = text if len(text) <= _MESSAGE else f"{text[:_MESSAGE]}..."  # it may quote the file
+        raise FormatError(f"{os.fspath(path)}: {text}") from None
 
 
 def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
     """The file's content. Raises FormatError when it is too large to be a tokenizer file."""
     with path.open("rb") as file:
-        content = file.read(limit + 1)
-    if len(content) > limit:
+        known = os.fstat(file.fileno()).st_size > limit  # before it is read; a pipe's size is not known
+        content = b"" if known else file.read(limit + 1)
+    if known or len(content) > limit:
         raise FormatError(f"it is larger than {limit >> 20} MiB, which no tokenizer file is")
     return content
 
