@@ -55,6 +55,12 @@ def test_equal_to_the_slow_way(records, ascii_only, block_bytes):
     assert report.rejected == len(records) - len(expected)
 
 
+@pytest.mark.parametrize("options", [{}, {"text_field": "text"}])
+def test_numbers_of_any_size(options):
+    lines = [b'{"text": "a", "n": %s}' % (b"9" * 5000), b'{"text": "b", "n": -%s, "m": 1e999}' % (b"1" * 5000)]
+    assert read(b"\n".join(lines), **options)[0] == [b"a", b"b"]
+
+
 def test_duplicates_the_last_wins():
     assert read(b'{"text": "a", "text": "b"}', text_field="text")[0] == [b"b"]
 

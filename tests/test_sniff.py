@@ -36,6 +36,11 @@ def npy() -> bytes:
     ("data", "what"),
     [
         ("a".encode("utf-16"), "UTF-16 text"),
+        (lzma.compress(b"text", lzma.FORMAT_ALONE), "an lzma archive"),
+        (b"\x04\x22\x4d\x18\x64\x40\xa7", "an lz4 archive"),
+        (b"Rar!\x1a\x07\x01\x00", "a RAR archive"),
+        (b"Obj\x01\x04\x16avro.schema", "an Avro file"),
+        (b"GGUF\x03\x00\x00\x00", "a GGUF model"),
         (codecs.BOM_UTF16_BE + b"\0a", "UTF-16 text"),
         ("a".encode("utf-32"), "UTF-32 text"),
         (zipped(), "a zip archive"),

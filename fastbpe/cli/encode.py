@@ -94,8 +94,8 @@ def encode(
             raise
     if manifest.longer_than_row:
         longer = counted(manifest.longer_than_row, "document")
-        how = f"{longer} longer than a row of {pack:,} tokens: such a one goes on in the next rows"
-        print(f"fastbpe: {how}", file=sys.stderr)
+        go = "goes" if manifest.longer_than_row == 1 else "go"
+        print(f"fastbpe: {longer} longer than a row of {pack:,} tokens {go} on in the next rows", file=sys.stderr)
     if eos is None:
         print("fastbpe: no --eos: only the index tells where documents end, the tokens do not", file=sys.stderr)
     code = told(manifest.sources)

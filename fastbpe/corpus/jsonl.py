@@ -116,7 +116,7 @@ class _Records:
 
     def _slowly(self, line: bytes) -> bytes | None:
         try:
-            record = json.loads(line.decode())
+            record = json.loads(line.decode(), parse_int=_integer)
         except UnicodeDecodeError:
             raise NotARecord("not valid UTF-8") from None
         except (ValueError, RecursionError):
@@ -172,6 +172,13 @@ class _Records:
         self._path = [attributes[part] for part in field.split(".")]
         self._conditions = [([attributes[part] for part in name.split(".")], value) for name, value in self._where]
         return decoder
+
+
+def _integer(digits: str) -> int | float:
+    try:
+        return int(digits)
+    except ValueError:  # more digits than Python turns into an int; the JSON is valid
+        return float(digits)
 
 
 def _attribute(record: Any, path: list[str]) -> Any:
