@@ -36,6 +36,7 @@ def run(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # what the system was given outlives a killed process
     monkeypatch.setattr(encode, "BLOCK_BYTES", 40)
     monkeypatch.setattr("fastbpe.shards.writer.EARLY_SYNC_BYTES", 64)
+    monkeypatch.setattr("fastbpe.shards.ends.HELD", 5)
     data = tmp_path / "data.txt"
     data.write_bytes(b"abc|ab<e>||" * 20 + b"abc" * 60)
 

@@ -1,3 +1,4 @@
+import contextlib
 import functools
 import gzip
 import http.server
@@ -70,21 +71,25 @@ def test_what_is_not_there(memory):
         list(expand_address("nosuch://a", lambda what, why: None))
 
 
+@contextlib.contextmanager
+def serving(handler):
+    """The address of a server on loopback that ends with the block."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
 @pytest.fixture
 def server(tmp_path):
-    """A server on loopback that ends with the test."""
-
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *args):
             pass
 
-    handler = functools.partial(Quiet, directory=tmp_path)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as serving:
-        thread = threading.Thread(target=serving.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{serving.server_address[1]}"
-        serving.shutdown()
-        thread.join()
+    with serving(functools.partial(Quiet, directory=tmp_path)) as address:
+        yield address
 
 
 def test_http(server, tmp_path):
@@ -96,3 +101,26 @@ def test_http(server, tmp_path):
     assert found == [text] + [b"b"] * 1000
     with pytest.raises(DataError, match=r"none\.txt"):
         read(f"{server}/none.txt")
+
+
+def test_a_connection_that_breaks_off_is_no_end(tmp_path):
+    pytest.importorskip("aiohttp", reason="http comes with the extra of its name")
+
+    class Breaking(http.server.BaseHTTPRequestHandler):
+        def do_HEAD(self):
+            self.send_response(200)
+            self.send_header("Content-Length", "30000")
+            self.end_headers()
+
+        def do_GET(self):
+            self.do_HEAD()
+            self.wfile.write(b"0123456789" * 1000)
+
+        def log_message(self, *args):
+            pass
+
+    with (
+        serving(Breaking) as address,
+        pytest.raises(DataError, match=r"a\.txt: cannot be read \(.*10000 of 30000 bytes"),
+    ):
+        read(f"{address}/a.txt")

@@ -15,10 +15,11 @@ import numpy as np
 
 from fastbpe.corpus.blocks import BLOCK_BYTES
 from fastbpe.corpus.sources import Corpus, Source
-from fastbpe.errors import DataError, ParameterError, UnknownCharacterError
+from fastbpe.errors import ParameterError
 from fastbpe.normalizing import UNICODE_VERSION
 from fastbpe.pipeline.checksum import checksums
 from fastbpe.pipeline.documents import documents_of
+from fastbpe.pipeline.encode_unit import encode_unit
 from fastbpe.pipeline.entries import address_entry, origins_of, reader_entry, source_entries
 from fastbpe.pipeline.invalid import InvalidBytes, check_errors, invalid_in
 from fastbpe.pipeline.lanes import Found, Lane, Work
@@ -242,14 +243,7 @@ def _write(
         def encode(work: Work) -> Encoded:
             unit = work.unit
             here = Found(policy.left_as_text(unit), InvalidBytes() if errors == "replace" else invalid_in(unit, errors))
-            data, spans = unit.normalized(normalizer)
-            try:
-                ids, offsets = tokenizer.encode_spans(data, spans)
-            except UnknownCharacterError as error:
-                at = error.offset
-                if data is not unit.data:  # offsets have moved: where its stretch of text begins
-                    at = int(unit.spans[np.searchsorted(spans[:, 1], at, side="right"), 0])
-                raise DataError(f"{unit.address(at)}: {error.what}") from None
+            ids, offsets = encode_unit(tokenizer, unit)
             return Encoded(pack(ids), offsets[unit.document_spans], here, work)
 
         with closing(ordered_map(encode, feed(), threads)) as results:
