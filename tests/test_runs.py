@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import numpy as np
@@ -30,10 +31,10 @@ def counted(pieces: list[list[bytes]], spill: list[int], bits: int, rows_at_once
         counter.add(b"".join(piece), None, position, None, np.cumsum([len(chunk) for chunk in piece], dtype=np.int64))
         position += sum(map(len, piece))
         for partition in spill:
-            runs.write(partition % (1 << bits), counter.take(partition % (1 << bits)))
+            runs.write([(partition % (1 << bits), counter.take(partition % (1 << bits)))])
     counter.flush()
     for partition in range(1 << bits):
-        runs.write(partition, counter.take(partition))
+        runs.write([(partition, counter.take(partition))])
     table = runs.table(rows_at_once)
     runs.close()
     return rows(*table)
@@ -63,7 +64,7 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     counter.add(b"abc")
     counter.flush()
     for partition in range(64):
-        runs.write(partition, counter.take(partition))
+        runs.write([(partition, counter.take(partition))])
     assert runs and list(tmp_path.iterdir())
     table = runs.table(10)
     runs.close()
@@ -73,22 +74,23 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_runs_that_are_kept_outlive_their_maker(tmp_path: Path) -> None:
     pieces = [[b"a", b"bb", b"a"], [b"ccc", b"a"], [b"bb", b"d" * 20]]
-    position, names = 0, None
-    for piece in pieces:
-        counter, runs = Counter(1, 1, True), Runs(tmp_path / "runs", names)
+    folder = tmp_path / "runs"
+    position, places = 0, None
+    for k, piece in enumerate(pieces):
+        counter, runs = Counter(1, 1, True), Runs(folder, places)
         counter.add(b"".join(piece), None, position, None, np.cumsum([len(chunk) for chunk in piece], dtype=np.int64))
         position += sum(map(len, piece))
         counter.flush()
-        for partition in range(2):
-            runs.write(partition, counter.take(partition))
-        names = runs.names
+        runs.write((partition, counter.take(partition)) for partition in range(2))
+        places = runs.places
+        assert len(list(folder.iterdir())) == k + 1
         counter.add(b"lost", None, position)
         counter.flush()
-        for partition in range(2):
-            runs.write(partition, counter.take(partition))
+        runs.write(((partition, counter.take(partition)) for partition in range(2)), lasting=k == 0)
+        assert len(list(folder.iterdir())) == k + 1 + (k == 0)
         runs.close()
     for _ in range(2):
-        runs = Runs(tmp_path / "runs", names)
+        runs = Runs(folder, json.loads(json.dumps(places)))
         assert rows(*runs.table(2)) == expected(pieces)
         runs.close()
-    assert {path.name for path in (tmp_path / "runs").iterdir()} == {name for of in names.values() for name in of}
+    assert {path.name for path in folder.iterdir()} == {name for of in places.values() for name, _ in of}

@@ -1,6 +1,7 @@
 """A counter that stays within a number of bytes: what its partitions have no room for goes to runs."""
 
 import threading
+from collections.abc import Iterator
 from typing import Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from fastbpe.kernels.count import Counter
 from fastbpe.kernels.partitions import trim
 from fastbpe.kernels.split import SplitTable
 from fastbpe.pipeline.memory import memory_bound, resident_memory
-from fastbpe.pipeline.runs import Runs, Table
+from fastbpe.pipeline.runs import Run, Runs, Table
 
 THREAD_BYTES = 8 << 20
 """What a thread takes besides: its cache, the units under way, and how far it may overshoot before it looks."""
@@ -51,16 +52,20 @@ class BoundedCounter:
         """(data, starts, counts) in order of first appearance; mapped from files when there were runs."""
         if not self._runs:
             return self._counter.finish()
-        self.write_out()
+        for taken in self._taken():
+            self._runs.write([taken], lasting=False)
         del self._counter
         trim()
         return self._runs.table(max(LEAST_ROWS, self._table_bytes // ROW_BYTES))
 
     def write_out(self) -> None:
         """Brings all that was counted to the runs. RuntimeError while another thread adds."""
+        self._runs.write(self._taken())
+
+    def _taken(self) -> Iterator[tuple[int, Run]]:
         self._counter.flush()
         for partition in range(len(self._counter.sizes())):
-            self._runs.write(partition, self._counter.take(partition))
+            yield partition, self._counter.take(partition)
 
     def __enter__(self) -> Self:
         return self
@@ -77,7 +82,7 @@ class BoundedCounter:
         for partition in np.argsort(-sizes).tolist():
             if total <= self._table_bytes // 2:
                 break
-            self._runs.write(partition, self._counter.take(partition))
+            self._runs.write([(partition, self._counter.take(partition))])
             total -= int(sizes[partition])
         trim()
 

@@ -260,7 +260,7 @@ class _Counting:
                 # The more is counted the rarer: writing it out costs as much as there are distinct chunks.
                 if reached - kept_at >= max(SEGMENT_BYTES, min(kept_at, MOST_BYTES)):
                     self._counter.write_out()
-                    kept.counted(state | {"skip": done, "runs": runs.names})
+                    kept.counted(state | {"skip": done, "runs": runs.places})
                     kept_at = reached
             state, skip = self._state(), 0
             if self._sample is not None and self._sample.over:

@@ -1,15 +1,15 @@
-"""Runs: counted chunks that memory has no room for, as NumPy files, and the exact sum of them.
+"""Runs: counted chunks that memory has no room for, as NumPy arrays in files, and the exact sum of them.
 
 Chunks lie in partitions by their hash, so a chunk's counts are all in the runs of one partition. Each partition is
 summed on its own; then the rows of all partitions are brought into order of first appearance, a range of positions at
 a time.
 """
 
+import contextlib
 import itertools
 import os
-import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fastbpe.atomic import sync_directory
 from fastbpe.kernels.partitions import merge_runs
 from fastbpe.npy_header import npy_header
 
@@ -29,35 +30,52 @@ _PARTS = ("data", "starts", "counts", "firsts")
 class Runs:
     """A temporary folder of runs, made when the first one is written. Any thread may write.
 
-    kept: a folder for runs that are to outlive the process, with `names`, what it holds already; others there are
+    kept: a folder for runs that are to outlive the process, with `places`, what it holds already; other files there are
     removed. What a full or failing disk raises, OSError, comes through.
     """
 
-    def __init__(self, kept: Path | None = None, names: Mapping[str, list[str]] | None = None) -> None:
+    def __init__(self, kept: Path | None = None, places: Mapping[str, list[tuple[str, int]]] | None = None) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._kept = kept
         self._written = {
-            int(partition): [Path(kept or "", name) for name in of] for partition, of in (names or {}).items()
+            int(partition): [(Path(kept or "", name), offset) for name, offset in of]
+            for partition, of in (places or {}).items()
         }
-        known = {path.name for paths in self._written.values() for path in paths}
+        known = {path.name for of in self._written.values() for path, _ in of}
         self._numbers = itertools.count(1 + max(map(int, known), default=-1))
         if kept is not None and kept.is_dir():
             for path in kept.iterdir():
                 if path.name not in known:
-                    shutil.rmtree(path)
+                    path.unlink()
 
     def __bool__(self) -> bool:
         return bool(self._written)
 
     @property
-    def names(self) -> dict[str, list[str]]:
-        """What has been written, for each partition in order."""
-        return {str(partition): [path.name for path in paths] for partition, paths in self._written.items()}
+    def places(self) -> dict[str, list[tuple[str, int]]]:
+        """Where the runs of each partition lie, in order: the file's name and the offset in it."""
+        return {str(partition): [(path.name, offset) for path, offset in of] for partition, of in self._written.items()}
 
-    def write(self, partition: int, run: Run) -> None:
-        """Writes what was taken from a partition."""
-        if len(run[2]):
-            self._written.setdefault(partition, []).append(self._save(run, self._kept))
+    def write(self, runs: Iterable[tuple[int, Run]], lasting: bool = True) -> None:
+        """Writes what was taken from partitions, to one file; not to the folder that is kept, unless it is lasting."""
+        kept = self._kept if lasting else None
+        with contextlib.ExitStack() as stack:
+            file = None
+            for partition, run in runs:
+                if not len(run[2]):
+                    continue
+                if file is None:
+                    folder = self._temporary() if kept is None else kept
+                    folder.mkdir(exist_ok=True)
+                    path = folder / str(next(self._numbers))
+                    file = stack.enter_context(open(path, "wb"))
+                self._written.setdefault(partition, []).append((path, file.tell()))
+                for array in run:
+                    np.save(file, array, allow_pickle=False)
+            if file is not None and kept is not None:
+                file.flush()
+                os.fsync(file.fileno())
+                sync_directory(kept)
 
     def table(self, rows_at_once: int) -> Table:
         """(data, starts, counts) of all runs, in order of first appearance, mapped from files.
@@ -92,29 +110,23 @@ class Runs:
 
     def _sum(self, partition: int, stride: int) -> "_SortedRun":
         """One run of a partition in place of all of them."""
-        folders = self._written[partition]
-        run = merge_runs(_load(folder) for folder in folders) if len(folders) > 1 else _load(folders[0])
-        if self._kept is None:
-            for folder in folders:
-                for name in _PARTS:
-                    (folder / f"{name}.npy").unlink()
-        return _SortedRun(self._save(run), len(run[2]), len(run[0]), run[3][::stride].copy())
-
-    def _save(self, run: Run, kept: Path | None = None) -> Path:
-        folder = self._new_folder() if kept is None else kept / str(next(self._numbers))
-        folder.mkdir(parents=True, exist_ok=True)
+        places = self._written[partition]
+        run = merge_runs(_load(*place) for place in places) if len(places) > 1 else _load(*places[0])
+        if self._kept is None:  # where files hold one run each
+            for path, _ in places:
+                path.unlink()
+        folder = self._new_folder()
         for k, name in enumerate(_PARTS):
-            with open(folder / f"{name}.npy", "wb") as file:
-                np.save(file, run[k], allow_pickle=False)
-                if kept is not None:
-                    file.flush()
-                    os.fsync(file.fileno())
-        return folder
+            np.save(folder / f"{name}.npy", run[k], allow_pickle=False)
+        return _SortedRun(folder, len(run[2]), len(run[0]), run[3][::stride].copy())
 
-    def _new_folder(self) -> Path:
+    def _temporary(self) -> Path:
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="fastbpe-", ignore_cleanup_errors=True)
-        folder = Path(self._folder.name, str(next(self._numbers)))
+        return Path(self._folder.name)
+
+    def _new_folder(self) -> Path:
+        folder = self._temporary() / str(next(self._numbers))
         folder.mkdir()
         return folder
 
@@ -162,8 +174,10 @@ def _bounds(runs: list[_SortedRun]) -> Iterator[int]:
     yield 2**63 - 1
 
 
-def _load(folder: Path) -> Run:
-    data, starts, counts, firsts = (np.load(folder / f"{name}.npy", allow_pickle=False) for name in _PARTS)
+def _load(path: Path, offset: int) -> Run:
+    with open(path, "rb") as file:
+        file.seek(offset)
+        data, starts, counts, firsts = (np.lib.format.read_array(file, allow_pickle=False) for _ in _PARTS)
     return data, starts, counts, firsts
 
 
