@@ -53,40 +53,43 @@ def encode(
     reading: options.Reading = options.READING,
     errors: options.Errors = "keep",
     threads: options.Threads = None,
+    dry_run: options.DryRun = False,
     progress: options.ProgressStyle = "auto",
     json: options.Json = False,
 ) -> int:
     """Encode text to .npy token shards with a manifest; each document's end is kept in index/."""
     from fastbpe.formats import load
     from fastbpe.pipeline.encode import encode_dataset
+    from fastbpe.pipeline.estimate_encode import estimate_encoding
     from fastbpe.pipeline.progress import progress_on
     from fastbpe.shards.naming import JOURNAL
 
     source = text_source(inputs, reading)
     loaded = load(tokenizer)
+    parameters: dict[str, Any] = {
+        "eos_token": eos,
+        "eos_place": eos_place,
+        "bos_token": bos,
+        "allowed_special": options.special_names(allowed_special),
+        "prefix": prefix,
+        "shard_tokens": shard_tokens,
+        "val_shards": val_shards,
+        "val_fraction": val_fraction,
+        "format": format,
+        "pack": pack,
+        "pad_token": pad,
+        "shuffle": shuffle,
+        "errors": errors,
+    }
+    if dry_run:
+        expected = estimate_encoding(loaded, source, output, threads, **parameters)
+        print(json_module.dumps(expected.as_json()) if json else expected.told())
+        return 0
     with progress_on(style=progress) as display, warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # told below
         try:
             manifest = encode_dataset(
-                loaded,
-                source,
-                output,
-                eos_token=eos,
-                eos_place=eos_place,
-                bos_token=bos,
-                allowed_special=options.special_names(allowed_special),
-                prefix=prefix,
-                shard_tokens=shard_tokens,
-                val_shards=val_shards,
-                val_fraction=val_fraction,
-                format=format,
-                pack=pack,
-                pad_token=pad,
-                shuffle=shuffle,
-                errors=errors,
-                resume=resume,
-                threads=threads,
-                progress=display,
+                loaded, source, output, resume=resume, threads=threads, progress=display, **parameters
             )
         except KeyboardInterrupt:
             if (output / JOURNAL).exists():

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastbpe.corpus.sources import Corpus, Files, FileState
 from fastbpe.corpus.walk import printable
@@ -57,26 +57,26 @@ class Estimate:
     disk_bytes: int
 
     def as_json(self) -> dict[str, Any]:
-        rounded = {"count_seconds": round(self.count_seconds, 1)}
+        seconds = {"count_seconds": round(self.count_seconds, 1)}
         if self.merge_seconds is not None:
-            rounded["merge_seconds"] = round(self.merge_seconds, 1)
-        return asdict(self) | rounded
+            seconds["merge_seconds"] = round(self.merge_seconds, 1)
+        return asdict(self) | seconds
 
     def told(self) -> str:
         """The figures for people."""
         lines = []
         if self.text_bytes is not None:
             of = "" if self.files is None else f" in {self.files:,} files"
-            lines.append(f"text      {amount(self.text_bytes, 'bytes')}{of}, {_amount(self.looked_at)} looked at")
-            lines.append(f"counting  about {_seconds(self.count_seconds)}")
-        lines.append(f"chunks    about {_round(self.distinct_chunks):,} distinct ones")
+            lines.append(f"text      {amount(self.text_bytes, 'bytes')}{of}, {about(self.looked_at)} looked at")
+            lines.append(f"counting  about {duration(self.count_seconds)}")
+        lines.append(f"chunks    about {rounded(self.distinct_chunks):,} distinct ones")
         if self.merge_seconds is not None:
-            lines.append(f"merging   about {_seconds(self.merge_seconds)}")
+            lines.append(f"merging   about {duration(self.merge_seconds)}")
         above = ""
         if self.memory_bytes > self.memory_bound:
             above = ": more memory, a smaller sample or, for merging, a min_chunk_count is needed"
-        lines.append(f"memory    about {_amount(self.memory_bytes)} of {_amount(self.memory_bound)} allowed{above}")
-        lines.append(f"disk      about {_amount(self.disk_bytes)} for a time")
+        lines.append(f"memory    about {about(self.memory_bytes)} of {about(self.memory_bound)} allowed{above}")
+        lines.append(f"disk      about {about(self.disk_bytes)} for a time")
         return "\n".join(lines)
 
 
@@ -115,7 +115,7 @@ def estimate(
     if survey is None:
         raise ParameterError("a dry run reads a little of files on this machine; what is named here may be read once")
     weigh.expect(printable(state.path) for state in corpus.states())
-    ratio, pieces = _look(source, list(corpus.states()), weigh)
+    ratio, pieces, _ = look(source, list(corpus.states()), weigh)
     if not pieces:
         raise DataError("nothing to be read was found")
     text_bytes = survey.text_bytes or int(survey.bytes * ratio)
@@ -146,12 +146,20 @@ def estimate(
     )
 
 
-def _look(source: Files, states: list[FileState], weigh: Weights) -> tuple[float, list[Piece]]:
-    """Bytes of text for a byte of the files, and some of the text in pieces."""
+class Look(NamedTuple):
+    """ratio: bytes of text for a byte of the files; pieces: some of the text; documents: how many ended in it."""
+
+    ratio: float
+    pieces: list[Piece]
+    documents: int
+
+
+def look(source: Files, states: list[FileState], weigh: Weights) -> Look:
+    """Reads a little of files that lie evenly in the corpus."""
     chosen = _spread(states)
     limit = max(1, LOOK_BYTES // max(1, len(chosen)))
     texts: list[Piece] = []
-    read = 0
+    read = documents = 0
     with tempfile.TemporaryDirectory(prefix="fastbpe-") as folder:
         for state in chosen:
             path = state.path
@@ -171,6 +179,7 @@ def _look(source: Files, states: list[FileState], weigh: Weights) -> tuple[float
                         texts.append((weigh.weight(name), block.data[start:end].tobytes()))
                     start = end
                 size += len(block.data)
+                documents += len(block.ends)
             read += min(state.size, limit)
             if cut:
                 os.unlink(path)
@@ -178,7 +187,7 @@ def _look(source: Files, states: list[FileState], weigh: Weights) -> tuple[float
         texts = [
             (weight, text[at : at + PIECE_BYTES]) for weight, text in texts for at in range(0, len(text), PIECE_BYTES)
         ]
-    return sum(len(text) for _, text in texts) / max(1, read), texts
+    return Look(sum(len(text) for _, text in texts) / max(1, read), texts, documents)
 
 
 def _weighted(pieces: list[Piece], count: Callable[[Iterator[bytes]], ChunkCounts]) -> ChunkCounts:
@@ -221,17 +230,19 @@ def _merge_seconds(counts: ChunkCounts, n_merges: int, rules: MergeRules) -> flo
     return time.perf_counter() - started
 
 
-def _seconds(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """For people, no finer than an estimate is."""
     if seconds < 120:
         return f"{max(1, round(seconds))} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def _amount(n: int) -> str:
-    return amount(_round(n), "bytes")
+def about(n: int) -> str:
+    """Bytes for people."""
+    return amount(rounded(n), "bytes")
 
 
-def _round(n: int) -> int:
+def rounded(n: int) -> int:
     """Two digits are all that an estimate has."""
     digits = max(0, len(str(n)) - 2)
     return round(n, -digits)
