@@ -104,6 +104,7 @@ def test_errors(fastbpe_command: Shell, tokenizer: Path, text: Path, tmp_path: P
     fastbpe_command("report", tokenizer, text, "--json", "--against", "gpt2=y").failed(1, "y: no such file")
     fastbpe_command("report", tokenizer, text, "--json", "--max-bytes", "much").failed(2, "max_bytes", "much")
     fastbpe_command("report", tokenizer, text, "--json", "--model", "big").failed(2, "--model big", "768:124M")
+    fastbpe_command("report", tokenizer, "-", "--json", "--held-out", "-").failed(2, "only once")
     empty = tmp_path / "empty.txt"
     empty.touch()
     fastbpe_command("report", tokenizer, empty, "--json", "--progress", "none").failed(3, "nothing to measure")

@@ -31,6 +31,16 @@ Inputs = Annotated[
         validator=_no_option,
     ),
 ]
+HeldOut = Annotated[
+    tuple[str, ...],
+    Parameter(
+        help="Text that the tokenizer was not trained on, to compare with INPUT; give one --held-out for each.",
+        allow_leading_hyphen=True,
+        validator=_no_option,
+        show_default=False,
+        n_tokens=1,
+    ),
+]
 TokenizerFile = Annotated[Path, Parameter(name="TOKENIZER", help="A tokenizer file.")]
 ShardDirectory = Annotated[Path, Parameter(name="SHARDS", help="A directory written by fastbpe encode.")]
 Pattern = Annotated[

@@ -29,14 +29,7 @@ def report(
         Parameter(help="Also write the charts into this directory, each an SVG file.", show_default=False),
     ] = None,
     against: options.Against = (),
-    held_out: Annotated[
-        tuple[str, ...],
-        Parameter(
-            help="Text that the tokenizer was not trained on, to compare with INPUT; give one --held-out for each.",
-            show_default=False,
-            n_tokens=1,
-        ),
-    ] = (),
+    held_out: options.HeldOut = (),
     model: Annotated[
         tuple[str, ...],
         Parameter(
@@ -77,6 +70,8 @@ def report(
     from fastbpe.report.texts import Text
 
     options.check_inputs((*inputs, *held_out))
+    if (*inputs, *held_out).count("-") > 1:
+        raise ParameterError("standard input ('-') can be read only once")
     texts = [
         Text(Corpus(text_source((word,), reading)), is_out)
         for words, is_out in ((inputs, False), (held_out, True))

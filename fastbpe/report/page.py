@@ -15,7 +15,7 @@ from markupsafe import Markup
 from fastbpe import __version__
 from fastbpe.alphabet import show_token, visible
 from fastbpe.pipeline.progress import amount
-from fastbpe.report.charts import COLOURS, charts, short
+from fastbpe.report.charts import COLOURS, MOST_BARS, charts, short
 from fastbpe.report.learning import parts_of_curve
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -56,6 +56,7 @@ def render(figures: dict[str, Any]) -> str:
         style=Markup(COLOURS.read_text(encoding="utf-8") + (TEMPLATES / "report.css").read_text(encoding="utf-8")),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        most_bars=MOST_BARS,
         version=__version__,
     )
 

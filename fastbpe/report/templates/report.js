@@ -222,7 +222,10 @@
         }
       }
       token.className = joins.className = "name";
-      tr.append(head, token, cell(number(columns.length[row])), cell(number(columns.count[row])), cell(number(columns.rank[row])), joins, cell(columns.script[row]));
+      const numbers = [columns.length[row], columns.count[row], columns.rank[row]];
+      const script = cell(columns.script[row]);
+      script.className = "name";
+      tr.append(head, token, ...numbers.map((value) => cell(number(value))), joins, script);
       return tr;
     });
     byId("vocabulary").tBodies[0].replaceChildren(...rows);
