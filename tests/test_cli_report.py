@@ -2,6 +2,7 @@
 
 import json
 import lzma
+import os
 import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -83,6 +84,19 @@ def test_figures(fastbpe_command: Shell, tokenizer: Path, text: Path, tmp_path: 
     assert special["efficiency"]["all"][0]["tokens"] < found["efficiency"]["all"][0]["tokens"]
     part = json.loads(fastbpe_command(*arguments, "--max-bytes", "20").out)
     assert part["sources"][0]["part"] == "the first 20 bytes"
+
+
+@pytest.mark.usefixtures("drawing")
+def test_names_of_files_are_only_names(fastbpe_command: Shell, tokenizer: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    name = os.fsdecode(b"<script>alert(1)<" + "月\u202e".encode() + b"\xff\n\"'&.txt")
+    (folder / name).write_text(TEXT, encoding="utf-8")
+    page = tmp_path / "report.html"
+    code, _, err = fastbpe_command("report", tokenizer, folder / name, "-o", page, "--progress", "none")
+    assert (code, err) == (0, "")
+    content = page.read_text(encoding="utf-8")
+    assert "<script>alert" not in content and "&lt;script&gt;alert(1)&lt;月\\u202e\\xff↵&#34;&#39;&amp;.txt" in content
 
 
 def test_standard_input_and_bytes_that_are_no_text(tokenizer: Path) -> None:

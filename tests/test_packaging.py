@@ -58,7 +58,7 @@ def build(what: str, tree: Path, place: Path, mode: str) -> None:
 
 def test_the_sdist_has_what_the_kernels_are_built_from(built: tuple[set[str], set[str]]) -> None:
     for path in (ROOT / "fastbpe").rglob("*"):
-        if path.suffix in (".py", ".pyx", ".pxd", ".pyi", ".h") or path.name == "py.typed":
+        if path.suffix in (".py", ".pyx", ".pxd", ".pyi", ".h", ".jinja", ".css", ".js") or path.name == "py.typed":
             assert str(path.relative_to(ROOT)) in built[0]
     for line in (ROOT / "MANIFEST.in").read_text().splitlines():
         if line.startswith("recursive-include "):
@@ -72,7 +72,7 @@ def test_the_wheel_has_kernels_and_stubs_but_no_c(built: tuple[set[str], set[str
     kernels = {name.split(".")[0] for name in built[1] if name.endswith((".so", ".pyd"))}
     assert kernels == {str(path.relative_to(ROOT).with_suffix("")) for path in (ROOT / "fastbpe").rglob("*.pyx")}
     for path in (ROOT / "fastbpe").rglob("*"):
-        if path.suffix in (".py", ".pyi") or path.name == "py.typed":
+        if path.suffix in (".py", ".pyi", ".jinja", ".css", ".js") or path.name == "py.typed":
             assert str(path.relative_to(ROOT)) in built[1]
     assert not [name for name in built[1] if name.endswith((".c", ".pyx", ".o")) or name.startswith("tests")]
 

@@ -64,6 +64,7 @@ def test_small_slices_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fastbpe.report.usage.SLICE_TOKENS", 5)
     parts.add(ids, TextFigures().add([text], text))
     assert parts.group_tokens == pytest.approx(whole.group_tokens)
+    assert parts.counts.tolist() == whole.counts.tolist()
 
 
 def test_ranks_and_shares() -> None:

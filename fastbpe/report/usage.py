@@ -63,13 +63,13 @@ class Usage:
 
     def add(self, ids: NDArray[np.uint32], of_bytes: NDArray[np.uint8]) -> None:
         """Counts the ids of a batch; of_bytes: the group of each byte that they stand for."""
-        rows = self._vocabulary.rows(ids)
-        self.counts += np.bincount(rows, minlength=len(self.counts))
         start = 0
-        for at in range(0, len(rows), SLICE_TOKENS):
-            lengths = self._vocabulary.lengths[rows[at : at + SLICE_TOKENS]]
+        for at in range(0, len(ids), SLICE_TOKENS):
+            rows = self._vocabulary.rows(ids[at : at + SLICE_TOKENS])
+            self.counts += np.bincount(rows, minlength=len(self.counts))
+            lengths = self._vocabulary.lengths[rows]
             stop = start + int(lengths.sum())
-            parts = np.repeat(1 / np.maximum(lengths, 1), lengths)
+            parts = np.repeat(1 / lengths, lengths)
             self.group_tokens += np.bincount(of_bytes[start:stop], parts, minlength=len(self.group_tokens))
             start = stop
 
