@@ -8,6 +8,7 @@ import pytest
 
 from fastbpe.shards.journal import begin
 from fastbpe.shards.manifest import Manifest
+from fastbpe.shards.packing import RowPacker
 from fastbpe.shards.writer import ShardWriter
 from fastbpe.tokenizer import Tokenizer
 
@@ -15,13 +16,18 @@ TOKENIZER = Tokenizer.from_merges([(97, 98), (256, 99)], pattern="none", special
 BOS, EOS = TOKENIZER.special_tokens["<s>"], TOKENIZER.special_tokens["<e>"]
 
 
-def make_shards(directory, documents, shard_tokens=5, bos=False, eos=None, tokenizer=TOKENIZER) -> Manifest:
-    """Writes documents (bytes) as shards; `eos` is None, "append" or "prepend"."""
+def make_shards(directory, documents, shard_tokens=5, bos=False, eos=None, tokenizer=TOKENIZER, pack=None) -> Manifest:
+    """Writes documents (bytes) as shards; `eos` is None, "append" or "prepend"; rows of `pack` tokens end in bos."""
     directory = Path(directory)
     tokens, ends = [], []
     for document in documents:
         tokens += [EOS] * (eos == "prepend") + [BOS] * bos + tokenizer.encode(document) + [EOS] * (eos == "append")
         ends.append(len(tokens))
+    rows = RowPacker(pack or 1, BOS)
+    if pack:
+        made, ends = rows.take(np.array(tokens, np.uint16), np.array(ends, np.int64))
+        tokens = [*made.tolist(), *rows.rest(made.dtype).tolist()]
+        shard_tokens *= pack
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda descriptor: None)
         journal = begin(directory, {}, resume=False)
@@ -44,6 +50,10 @@ def make_shards(directory, documents, shard_tokens=5, bos=False, eos=None, token
             reader={"separator": None, "lines": False},
             shard_tokens=shard_tokens,
             shards=shards,
+            pack=pack,
+            pad_id=BOS if pack else None,
+            padding=rows.padding if pack else 0,
+            longer_than_row=rows.longer if pack else 0,
         )
         manifest.save(directory)
         journal.remove()

@@ -43,6 +43,47 @@ def test_documents_and_slices(documents, policy, shard_tokens, data):
         assert shards.tokenizer == TOKENIZER
 
 
+@settings(max_examples=effort(40))
+@given(documents, policies, st.integers(1, 3), st.integers(1, 8), st.data())
+def test_rows(documents, policy, rows_a_shard, row, data):
+    with tempfile.TemporaryDirectory() as name:
+        make_shards(f"{name}/out", documents, rows_a_shard, *policy, pack=row)
+        shards = TokenShards(f"{name}/out")
+        shards.verify()
+        assert [shards.document_bytes(i) for i in range(len(documents))] == documents
+        assert [array.tolist() for array in shards.iterate()] == [
+            shards.document(i).tolist() for i in range(len(documents))
+        ]
+        assert [token for i in range(shards.rows) for token in shards.row(i).tolist()] == shards[:].tolist()
+        inside = np.zeros(len(shards), bool)
+        for i in range(len(documents)):
+            start, stop = shards.document_range(i)
+            inside[start + 1 : stop] = True
+        assert [on for i in range(shards.rows) for on in shards.goes_on(i).tolist()] == inside.tolist()
+
+
+def test_damaged_rows(tmp_path):
+    out = tmp_path / "out"
+    manifest = make_shards(out, [b"xyz", b"xy"], 10, eos="append", pack=5)
+    good = (out / "manifest.json").read_text()
+    for changed, what in (
+        ({"padding": 2}, "3 tokens lie in no document, and the manifest says 2 of rows of 5"),
+        ({"pack": None, "pad_id": None}, "2 tokens after the end"),
+        ({"pad_id": EOS}, "something that is no padding lies between documents"),
+        ({"pack": 3}, "no padding lies between"),
+    ):
+        change_manifest(out, **changed)
+        with pytest.raises(DataError, match=what):
+            TokenShards(out).verify()
+        (out / "manifest.json").write_text(good)
+    path = out / manifest.shards[0].index
+    np.save(path, np.array([4, 7], "<i8"))
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    change_manifest(out, shards=[asdict(manifest.shards[0]) | {"index_sha256": sha256}])
+    with pytest.raises(DataError, match="no padding lies between"):
+        TokenShards(out).verify()
+
+
 def test_a_slice_in_one_shard_is_not_copied(tmp_path):
     make_shards(tmp_path / "out", [b"xyz" * 10], 100)
     shards = TokenShards(tmp_path / "out")

@@ -17,10 +17,10 @@ policies = st.sampled_from([(False, None), (True, None), (False, "append"), (Tru
 
 
 @settings(max_examples=effort(60))
-@given(documents, policies, st.integers(1, 9), st.integers(1, 9))
-def test_texts_come_back(documents, policy, shard_tokens, stretch_tokens):
+@given(documents, policies, st.integers(1, 9), st.integers(1, 9), st.none() | st.integers(1, 8))
+def test_texts_come_back(documents, policy, shard_tokens, stretch_tokens, row):
     with tempfile.TemporaryDirectory() as name:
-        make_shards(f"{name}/out", documents, shard_tokens, *policy)
+        make_shards(f"{name}/out", documents, shard_tokens, *policy, pack=row)
         found, current = [], b""
         for data, ends in read_texts(TokenShards(f"{name}/out"), stretch_tokens):
             start = 0
