@@ -50,6 +50,9 @@ class Model:
     """Ids of the special tokens by name, ascending."""
     roles: dict[str, str] = field(default_factory=dict)
     """Names of the special tokens that are bos, eos, pad, as far as they are named."""
+    kept_tokens: tuple[str, ...] = ()
+    """Names of the special tokens that decoding keeps when it skips special tokens: other programs' files have added
+    tokens that are text, as <think>."""
     pattern: str | tuple[str, ...] | None = None
     """The split pattern's text, or several that split in a row; None: a document is one chunk."""
     pattern_name: str | None = None
@@ -68,6 +71,7 @@ class Model:
     def __post_init__(self) -> None:
         specials = dict(sorted(self.special_tokens.items(), key=lambda item: item[1]))
         object.__setattr__(self, "special_tokens", specials)
+        object.__setattr__(self, "kept_tokens", tuple(sorted(set(self.kept_tokens))))
         object.__setattr__(self, "roles", {role: self.roles[role] for role in ROLES if self.roles.get(role)})
         self._freeze()
         self._check_kind()
@@ -126,7 +130,7 @@ class Model:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 (hex) of all that encoding and decoding depend on: not of counts, names of patterns, or record."""
-        head = {
+        head: dict[str, Any] = {
             "priority": self.priority,
             "whole_chunk_first": self.whole_chunk_first,
             "normalizer": self.normalizer,
@@ -135,6 +139,8 @@ class Model:
             "special_tokens": self.special_tokens,
             "roles": self.roles,
         }
+        if self.kept_tokens:  # without them it stays what it was before there were any
+            head["kept_tokens"] = self.kept_tokens
         digest = hashlib.sha256(json.dumps(head, sort_keys=True).encode())
         for array in (self.ids.astype("<u4"), self.starts.astype("<i8"), self.data, self.merges.astype("<i8")):
             digest.update(len(array).to_bytes(8, "little"))
@@ -280,6 +286,9 @@ class Model:
             shared = special_ids[np.isin(special_ids, self.ids)]
             if len(shared):
                 raise DataError(f"special_tokens: the id {shared[0]} of {seen[int(shared[0])]!r} is also a token's")
+        for name in self.kept_tokens:
+            if name not in self.special_tokens:
+                raise DataError(f"kept_tokens: {name!r} is not among the special tokens")
         for role, name in self.roles.items():
             if name not in self.special_tokens:
                 raise DataError(f"{role}_token: {name!r} is not among the special tokens")

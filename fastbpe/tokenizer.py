@@ -409,6 +409,7 @@ class Tokenizer:
                 placement,
                 counts=None if model.counts is None else model.counts[:n_merges].copy(),
                 roles=model.roles,
+                kept_tokens=model.kept_tokens,
                 pattern=model.pattern,
                 pattern_name=model.pattern_name,
                 unmatched=model.unmatched,

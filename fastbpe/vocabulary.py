@@ -21,7 +21,8 @@ class Vocabulary:
         self._ids = np.concatenate((model.ids, np.fromiter(model.special_tokens.values(), np.uint32, len(names))))
         self._data = np.concatenate((model.data, np.frombuffer(b"".join(names), np.uint8)))
         self._starts = np.concatenate((model.starts, model.starts[-1] + ends))
-        self._n_ordinary = len(model.ids)
+        kept = set(model.kept_tokens)
+        self._skipped_rows = [len(model.ids) + i for i, name in enumerate(model.special_tokens) if name not in kept]
         self._index: NDArray[np.int32] | None = None  # row of each id, -1 for holes
         if model.id_limit <= 8 * len(self._ids) + 65536:
             self._index = np.full(model.id_limit, -1, np.int32)
@@ -68,8 +69,9 @@ class Vocabulary:
 
     @cached_property
     def _ordinary_tokens(self) -> TokenBytes:
-        """As _tokens, special ones being empty."""
-        rows = np.where(self._rows >= self._n_ordinary, np.int32(-2), self._rows)
+        """As _tokens, special ones being empty, but for those that are kept."""
+        skipped = np.isin(self._rows, self._skipped_rows)
+        rows = np.where(skipped, np.int32(-2), self._rows)
         return TokenBytes(rows, self._data, self._starts)
 
 

@@ -29,7 +29,7 @@ def test_json_and_no_check(fastbpe_command, tmp_path):
     outcome = fastbpe_command(
         "export", tmp_path / "tok.json", "-o", tmp_path / "x.gguf", "--to", "gguf", "--no-check", "--json"
     )
-    assert json.loads(outcome.out) == {"format": "gguf", "files": [f"{tmp_path}/x.gguf"], "checks": []}
+    assert json.loads(outcome.out) == {"format": "gguf", "files": [f"{tmp_path}/x.gguf"], "checks": [], "left_out": []}
     outcome = fastbpe_command("export", tmp_path / "tok.json", "-o", tmp_path / "x.bpe", "--to", "bpe-v1", "--json")
     assert json.loads(outcome.out)["checks"][0]["engine"] == "fastbpe"
 

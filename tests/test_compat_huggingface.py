@@ -1,6 +1,7 @@
 """compat/huggingface.py beside the tokenizers library."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -136,4 +137,8 @@ def test_names_and_numbers():
     assert view.convert_tokens_to_ids(["no", "\u65e5", "<pad>"]) == [None, None, 262]
     assert view.convert_ids_to_tokens([260, 97], skip_special_tokens=True) == ["a"]
     assert view.decode(97) == "a" and view.decode(np.array([97, 262]), skip_special_tokens=True) == "a"
+    kept = Tokenizer(Engine(replace(ENGINE.model, kept_tokens=("</s>",))))
+    assert kept.all_special_tokens == ["<s>", "<pad>"] and kept.all_special_ids == [260, 262]
+    assert kept.convert_ids_to_tokens([260, 261], skip_special_tokens=True) == ["</s>"]
+    assert kept.decode([260, 261], skip_special_tokens=True) == "</s>"
     assert pickle.loads(pickle.dumps(view))("abc") == view("abc")

@@ -1,6 +1,7 @@
 """Every format, written and read back: the same ids, here and in the libraries that are installed."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from exported import HARD_TEXTS, SPECIALS, code, hard, poems, trained
@@ -58,6 +59,27 @@ def test_hard_tokens_in_gpt2_and_gguf(tmp_path) -> None:
         export(hard(pattern="gpt2"), tmp_path / to, to, sample=HARD_TEXTS)
         again = load(tmp_path / to)
         assert again.model.tokens == hard(pattern="gpt2").model.tokens
+
+
+def test_added_tokens_that_are_text(tmp_path) -> None:
+    """They are kept where special tokens are skipped, and so they are in the formats that can say it."""
+    tokenizer = Tokenizer(replace(trained().model, kept_tokens=("<s>", "<|pad|>")))
+    ids = tokenizer.encode("<|endoftext|>a<s>b<|pad|>", allowed_special="all")
+    assert tokenizer.decode(ids, skip_special_tokens=True) == "a<s>b<|pad|>"
+    for to in ("huggingface", "gpt2", "gguf", "tiktoken", "minbpe"):
+        report = export(tokenizer, tmp_path / to, to)
+        again = load(tmp_path / to)
+        told = [one for one in report.left_out if "<s>, <|pad|> are text" in one]
+        assert bool(told) == (again.model.kept_tokens == ()) == (to in ("tiktoken", "minbpe"))
+        assert again.decode(ids, skip_special_tokens=True) == ("ab" if told else "a<s>b<|pad|>")
+
+
+def test_what_is_left_out_is_told(tmp_path) -> None:
+    roles = ["eos <|endoftext|>", "pad <|pad|>"]
+    for to in FORMATS:
+        report = export(trained("gpt2", PLACEMENTS.get(to, ["last"])[0]), tmp_path / to, to, False)
+        expected = {"bpe-v1": ["pattern gpt2", *roles], "minbpe": roles, "tekken": roles}
+        assert report.left_out == expected.get(to, [])
 
 
 def test_without_special_tokens(tmp_path) -> None:

@@ -210,6 +210,17 @@ def test_roles(tmp_path):
         loaded(tmp_path, root_of(), special_tokens=["<x>"])
 
 
+def test_added_tokens_that_are_not_special_are_kept_as_there(tmp_path):
+    library = pytest.importorskip("tokenizers", reason="the library tokenizers is not installed")
+    ours = loaded(tmp_path, root_of(added_tokens=[token(259, "<s>"), token(260, "<think>", special=False)]))
+    theirs = library.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    assert ours.model.kept_tokens == ("<think>",)
+    for skip in (True, False):
+        assert ours.decode([259, 97, 260], skip) == theirs.decode([259, 97, 260], skip_special_tokens=skip)
+    root = json.loads(huggingface.files(ours, "")["tokenizer.json"])
+    assert [row["special"] for row in root["added_tokens"]] == [True, False]
+
+
 def test_special_tokens_with_low_ids_stand_in_the_vocabulary():
     root = json.loads(huggingface.files(trained("gpt2", "first"), "")["tokenizer.json"])
     assert [root["model"]["vocab"][name] for name in trained().special_tokens] == [0, 1, 2]

@@ -128,13 +128,9 @@ def good_files():
 
 
 GOOD = good_files()
-PARTS = st.sampled_from(
-    [b"", b"4294967296", b"-1", b"1e999", b"[", b"}", b'"', b"\\ud800", b"\xff", b"\0", b"\n"]
-)
+PARTS = st.sampled_from([b"", b"4294967296", b"-1", b"1e999", b"[", b"}", b'"', b"\\ud800", b"\xff", b"\0", b"\n"])
 PARTS |= st.binary(max_size=3) | st.integers(0, 2**64 - 1).map(lambda number: struct.pack("<Q", number))
-VALUES = st.sampled_from(
-    [None, True, -1, 97, 2**32, 10**30, 0.5, "", "ab", "<s>", "a b", "(a", [], {}, ["a"], [1, 2]]
-)
+VALUES = st.sampled_from([None, True, -1, 97, 2**32, 10**30, 0.5, "", "ab", "<s>", "a b", "(a", [], {}, ["a"], [1, 2]])
 VALUES |= st.sampled_from(["NFC", "rank table", {"type": "Sequence"}, {"type": "Split"}, {"type": "NFKC"}, {"id": 1}])
 
 

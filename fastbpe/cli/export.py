@@ -58,6 +58,8 @@ def export(
         print(f"  {one.engine}: {one.skipped or f'the same ids on {one.texts:,} texts'}")
     if not report.checks:
         print("  not checked")
+    if report.left_out:
+        print(f"  the format has no place for, so say it to what reads the file: {'; '.join(report.left_out)}")
 
 
 def start_of(path: Path) -> bytes:

@@ -174,8 +174,8 @@ class Tokenizer:
         """The name of an id, or of each. Raises DataError for unknown ones."""
         if isinstance(ids, int | np.integer):
             return self._name(int(ids))
-        special = self._special_names
-        return [self._name(int(id)) for id in ids if not (skip_special_tokens and int(id) in special)]
+        skipped = set(self.all_special_ids) if skip_special_tokens else ()
+        return [self._name(int(id)) for id in ids if int(id) not in skipped]
 
     def convert_tokens_to_ids(self, tokens: str | Sequence[str]) -> Any:
         """The id of a name, or of each; None for what is no token."""
@@ -224,13 +224,14 @@ class Tokenizer:
 
     @property
     def all_special_tokens(self) -> list[str]:
-        """Names of the special tokens."""
-        return list(self.tokenizer.special_tokens)
+        """Names of the special tokens, without those that are text and kept by skip_special_tokens."""
+        kept = self.tokenizer.model.kept_tokens
+        return [name for name in self.tokenizer.special_tokens if name not in kept]
 
     @property
     def all_special_ids(self) -> list[int]:
-        """Ids of the special tokens."""
-        return list(self.tokenizer.special_tokens.values())
+        """Ids of all_special_tokens."""
+        return [self.tokenizer.special_tokens[name] for name in self.all_special_tokens]
 
     @property
     def bos_token(self) -> str | None:

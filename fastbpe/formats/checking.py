@@ -252,7 +252,8 @@ def _gguf(tokenizer: Tokenizer, folder: Path, name: str) -> tuple[Encode, bool]:
     found = {
         from_characters(token): id for id, (token, kind) in enumerate(zip(tokens, kinds, strict=True)) if kind == 1
     }
-    specials = {token: id for id, (token, kind) in enumerate(zip(tokens, kinds, strict=True)) if kind == gguf.CONTROL}
+    special = (gguf.CONTROL, gguf.USER_DEFINED)
+    specials = {token: id for id, (token, kind) in enumerate(zip(tokens, kinds, strict=True)) if kind in special}
     if found != model.token_ids or specials != model.special_tokens:
         raise FormatError("check: the package gguf reads other tokens; nothing was written")
     back = gguf.read(folder / name, Given())

@@ -18,7 +18,8 @@ CONFIG, MAP, ADDED = "tokenizer_config.json", "special_tokens_map.json", "added_
 def beside(path: Path) -> dict[str, Any]:
     """What the files beside `path` say, empty without them.
 
-    special_tokens: {name: id} of those with an id; names: of all that are named; roles: {"bos": name, ..}.
+    special_tokens: {name: id} of those with an id; names: of all that are named; kept: of those that are text and not
+    skipped; roles: {"bos": name, ..}.
     """
     found: dict[str, Any] = {}
     for file in (CONFIG, MAP, ADDED):
@@ -43,6 +44,8 @@ def _take(file: str, root: dict[str, Any], found: dict[str, Any]) -> None:
     for id, row in rows.items() if isinstance(rows, dict) else ():
         if (name := _name(row)) is not None and id.isdecimal():
             specials[name] = whole(int(id), f"added_tokens_decoder: the id of {name!r}")
+            if isinstance(row, dict) and row.get("special") is False:
+                found.setdefault("kept", []).append(name)
     for role in ROLES:
         if (name := _name(root.get(f"{role}_token"))) is not None:
             roles[role] = name
@@ -64,13 +67,15 @@ def config_files(tokenizer: Tokenizer, tokenizer_class: str, **more: Any) -> dic
     """
     model = tokenizer.model
     roles = {f"{role}_token": model.roles.get(role) for role in ROLES}
-    others = [name for name in model.special_tokens if name not in model.roles.values()]
+    others = [name for name in model.special_tokens if name not in (*model.roles.values(), *model.kept_tokens)]
     config = {
         "tokenizer_class": tokenizer_class,
         **roles,
         "unk_token": None,
         "clean_up_tokenization_spaces": False,
-        "added_tokens_decoder": {str(id): added(name) for name, id in model.special_tokens.items()},
+        "added_tokens_decoder": {
+            str(id): added(name, name not in model.kept_tokens) for name, id in model.special_tokens.items()
+        },
         **more,
     }
     named: dict[str, Any] = {role: name for role, name in roles.items() if name is not None}
@@ -79,15 +84,15 @@ def config_files(tokenizer: Tokenizer, tokenizer_class: str, **more: Any) -> dic
     return {CONFIG: as_json(config), MAP: as_json(named)}
 
 
-def added(name: str) -> dict[str, Any]:
-    """A special token as Hugging Face writes one."""
+def added(name: str, special: bool) -> dict[str, Any]:
+    """A special token as Hugging Face writes one; `special`: it is skipped when special tokens are."""
     return {
         "content": name,
         "single_word": False,
         "lstrip": False,
         "rstrip": False,
         "normalized": False,
-        "special": True,
+        "special": special,
     }
 
 

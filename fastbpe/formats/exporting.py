@@ -24,6 +24,8 @@ _WRITERS: Mapping[str, Callable[[Tokenizer, str], dict[str, bytes]]] = {
 FORMATS = tuple(_WRITERS)
 DIRECTORIES = ("huggingface", "gpt2")
 """Formats of several files, which go into a directory."""
+_WITHOUT_ROLES = ("tekken", "bpe-v1", "minbpe")
+_WITHOUT_KEPT = ("tiktoken", *_WITHOUT_ROLES)
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class Report:
     """Paths, the one to load first."""
     checks: list[checking.Check] = field(default_factory=list)
     """One for each engine; none when nothing was checked."""
+    left_out: list[str] = field(default_factory=list)
+    """What the format has no place for though it changes no ids: who loads the files has to say it."""
 
 
 def export(
@@ -69,4 +73,16 @@ def export(
     for name, content in contents.items():
         with atomic_write(folder / name) as file:
             file.write(content)
-    return Report(to, [str(folder / name) for name in contents], checks)
+    return Report(to, [str(folder / name) for name in contents], checks, _left_out(tokenizer, to))
+
+
+def _left_out(tokenizer: Tokenizer, to: str) -> list[str]:
+    model = tokenizer.model
+    found = []
+    if to == "bpe-v1":
+        found.append(f"pattern {tokenizer.pattern_name or repr(tokenizer.pattern)}")
+    if to in _WITHOUT_ROLES:
+        found += [f"{role} {name}" for role, name in model.roles.items()]
+    if to in _WITHOUT_KEPT and model.kept_tokens:
+        found.append(f"that {', '.join(model.kept_tokens)} are text where special tokens are skipped")
+    return found

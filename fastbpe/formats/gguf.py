@@ -66,6 +66,7 @@ def read(path: Path, given: Given) -> Tokenizer:
         raise FormatError("tokenizer.ggml.token_type: not a type for each token")
     tokens: dict[bytes, int] = {}
     specials: dict[str, int] = {}
+    kept: list[str] = []
     ids: dict[str, int] = {}
     for id, (name, kind) in enumerate(zip(names, kinds, strict=True)):
         if kind == NORMAL:
@@ -77,6 +78,8 @@ def read(path: Path, given: Given) -> Tokenizer:
         elif kind in (UNKNOWN, CONTROL, USER_DEFINED):
             if specials.setdefault(name, id) != id:
                 raise FormatError(f"tokenizer.ggml.tokens[{id}]: {shown(name)} is token {specials[name]} too")
+            if kind == USER_DEFINED:
+                kept.append(name)
         elif kind != UNUSED:
             raise FormatError(f"tokenizer.ggml.token_type[{id}]: {shown(kind)} is no type of a gpt2 model's token")
     rows = []
@@ -93,7 +96,14 @@ def read(path: Path, given: Given) -> Tokenizer:
         if isinstance(role_id, int) and role_id in by_id:
             roles[role] = by_id[role_id]
     return tokenizer_of(
-        tokens, rows, given, pattern, special_tokens=specials, roles=roles, whole_chunk_first=whole_first
+        tokens,
+        rows,
+        given,
+        pattern,
+        special_tokens=specials,
+        kept_tokens=tuple(kept),
+        roles=roles,
+        whole_chunk_first=whole_first,
     )
 
 
@@ -138,11 +148,11 @@ def files(tokenizer: Tokenizer, name: str) -> dict[str, bytes]:
     tokens, kinds = [UNUSED_NAME.format(id) for id in range(model.id_limit)], [UNUSED] * model.id_limit
     for id, text in characters.items():
         tokens[id], kinds[id] = text, NORMAL
-    texts = set(characters.values())
+    texts, kept = set(characters.values()), set(model.kept_tokens)
     for special, id in model.special_tokens.items():
         if special in texts:
             raise ParameterError(f"{WHAT} writes an ordinary token as {special!r}, which is also a special token")
-        tokens[id], kinds[id] = special, CONTROL
+        tokens[id], kinds[id] = special, USER_DEFINED if special in kept else CONTROL
     if len(set(tokens)) != len(tokens):
         raise ParameterError(f"{WHAT} fills gaps with names like {UNUSED_NAME.format(7)}, and a token is called so")
     pairs: list[tuple[str, bytes]] = [

@@ -95,7 +95,8 @@ def loads(vocabulary: dict[str, int], merges: bytes, path: Path | None, given: G
         _refuse_unbuilt(tokens, rows)
     roles = {role: name for role, name in told.get("roles", {}).items() if name in specials}
     pattern = "gpt2" if given.pattern is None else given.pattern
-    return tokenizer_of(tokens, rows, given, pattern, special_tokens=specials, roles=roles)
+    kept = tuple(name for name in told.get("kept", ()) if name in specials)
+    return tokenizer_of(tokens, rows, given, pattern, special_tokens=specials, roles=roles, kept_tokens=kept)
 
 
 def files(tokenizer: Tokenizer, name: str) -> dict[str, bytes]:

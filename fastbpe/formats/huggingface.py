@@ -1,7 +1,8 @@
 """Hugging Face's tokenizer.json of byte-level BPE models, with the files that transformers wants beside it.
 
 Whatever a file asks for is either computed exactly or refused by its name. Hugging Face always takes added tokens out
-of a text, which is `allowed_special="all"` here; they are our special tokens, those too that are not marked special.
+of a text, which is `allowed_special="all"` here; they are our special tokens, and those that are not marked special are
+kept when special tokens are skipped, as they are there.
 A post-processor is not applied: it adds tokens, which `add_bos` and `add_eos` do here.
 """
 
@@ -82,6 +83,7 @@ def read(root: dict[str, Any], path: Path | None, given: Given) -> Tokenizer:
         unmatched=unmatched,
         normalizer=normalizer,
         special_tokens=specials,
+        kept_tokens=tuple(row["content"] for row in root.get("added_tokens") or () if row.get("special") is False),
         roles={role: name for role, name in roles.items() if name in specials},
         whole_chunk_first=bool(model.get("ignore_merges")),
     )
@@ -111,7 +113,10 @@ def files(tokenizer: Tokenizer, name: str) -> dict[str, bytes]:
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [{"id": id, **added(special)} for special, id in model.special_tokens.items()],
+        "added_tokens": [
+            {"id": id, **added(special, special not in model.kept_tokens)}
+            for special, id in model.special_tokens.items()
+        ],
         "normalizer": None if model.normalizer is None else {"type": model.normalizer},
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": [*splits, whole_bytes]} if splits else whole_bytes,
         "post_processor": whole_bytes,
@@ -334,7 +339,7 @@ def _added(rows: object, vocabulary: dict[str, int], normalizer: str | None) -> 
     if all(sides):
         # Those that are normalized are looked for in what the others leave, we look for all at once.
         if sum(len(name) ** 2 for name in found) > _MAX_OVERLAP:
-            _refuse("added_tokens.normalized", "true for some, false for others, and too many to see whether they overlap")
+            _refuse("added_tokens.normalized", "true for some, and too many to see whether others overlap them")
         if both := holding.overlap(*sides):
             _refuse("added_tokens.normalized", f"true for one of {shown(both[0])} and {shown(both[1])}, which overlap")
     return found

@@ -9,6 +9,7 @@
     pattern_name, unmatched, normalizer
     roles               {"bos": name, "eos": name, "pad": name}, those that are named
     special_tokens      [[id, name], ..], ascending
+    kept_tokens         [name, ..] of those that decoding keeps when it skips special tokens; not there for none
     record              what training wrote down, or null
     tokens              [[id, bytes], ..] for every id, special tokens included, ascending
     merges              [[left, right, id, count], ..], lowest rank first; count null when unknown; [] for a rank table
@@ -68,6 +69,7 @@ def dumps(tokenizer: Tokenizer) -> bytes:
         "unmatched": model.unmatched,
         "roles": model.roles,
         "special_tokens": [[id, name] for name, id in model.special_tokens.items()],
+        **({"kept_tokens": list(model.kept_tokens)} if model.kept_tokens else {}),
         "record": model.record,
     }
     tokens = [*zip(model.ids.tolist(), map(_readable, model.tokens), strict=True)]
@@ -120,6 +122,9 @@ def _model(root: dict[str, Any]) -> Model:
     roles, record = root.get("roles"), root.get("record")
     if not isinstance(roles, dict) or not all(isinstance(name, str) for name in roles.values()):
         raise FormatError("roles: not an object of names")
+    kept = root.get("kept_tokens", [])
+    if not isinstance(kept, list) or not all(isinstance(name, str) for name in kept):
+        raise FormatError("kept_tokens: not a list of names")
     if record is not None and not isinstance(record, dict):
         raise FormatError("record: not an object")
     pattern = root.get("pattern")
@@ -144,6 +149,7 @@ def _model(root: dict[str, Any]) -> Model:
         counts=counts,
         special_tokens=specials,
         roles=roles,
+        kept_tokens=tuple(kept),
         pattern=pattern,
         pattern_name=root.get("pattern_name"),
         unmatched=root["unmatched"],
