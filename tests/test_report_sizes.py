@@ -4,7 +4,7 @@ import numpy as np
 from effort import effort
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from vocabularies import vocabulary
+from vocabularies import ranks_of, vocabulary
 
 import fastbpe
 from fastbpe.report.sizes import can_be_undone, curve_points, joins, stretches
@@ -44,6 +44,11 @@ def test_a_published_rank_table() -> None:
     counts = counted(tokenizer, [text])
     saved = joins(found, counts)
     assert counts.sum() + saved.sum() == len(text.encode())
+    ranks = ranks_of("gpt2")
+    for n in (300, 20_000):
+        last = found.ids[found.merges[n, 2]]
+        smaller = {token: rank for token, rank in ranks.items() if rank < last or len(token) == 1}
+        assert counts.sum() + saved[n:].sum() == Tokenizer.from_ranks(smaller, "gpt2").count(text)
 
 
 def test_what_cannot_be_undone() -> None:
