@@ -4,7 +4,7 @@ import pytest
 
 from fastbpe.corpus.blocks import Address
 from fastbpe.corpus.sources import Corpus
-from fastbpe.errors import ParameterError
+from fastbpe.errors import FormatError, ParameterError
 from fastbpe.pattern.splitter import Splitter
 from fastbpe.pipeline.invalid import InvalidBytes
 from fastbpe.pipeline.lanes import Found, Lane
@@ -45,12 +45,12 @@ def test_a_later_run_goes_on_with_the_unit(journal):
     first.found.left["<e>"] = 2
     first.rows.padding = 3
     for number in (0, 2, len(whole) - 1):
-        journal.append({"shard": {}, "state": first.state(number, whole[number].checksum), "offset": 1})
+        journal.append({"shard": {}, "state": first.state(number, whole[number].checksum)(), "offset": 1})
         again, progress = lane(journal, RowPacker(4, 0)), Progress()
         assert (again.offset, again.found.left, again.rows.padding) == (1, Counter({"<e>": 2}), 3)
         rest = works(again, DOCUMENTS, progress)
         assert [(work.number, work.checksum) for work in rest] == [(w.number, w.checksum) for w in whole[number:]]
-    journal.append({"shard": {}, "state": first.state(len(whole), first.checksum.state(), last=True), "offset": 0})
+    journal.append({"shard": {}, "state": first.state(len(whole), first.checksum.state(), last=True)(), "offset": 0})
     assert works(lane(journal, RowPacker(4, 0)), DOCUMENTS) == []
 
 
@@ -59,7 +59,7 @@ def test_another_source_is_noticed(journal, last):
     first = lane(journal)
     whole = works(first, DOCUMENTS)
     number, checksum = (len(whole), first.checksum.state()) if last else (2, whole[2].checksum)
-    journal.append({"shard": {}, "state": first.state(number, checksum, last), "offset": 0})
+    journal.append({"shard": {}, "state": first.state(number, checksum, last)(), "offset": 0})
     works(lane(journal), DOCUMENTS)
     moved = ["ab ", "c", *DOCUMENTS[2:]]  # the same bytes, cut elsewhere
     for others in (DOCUMENTS[:1], [], ["xb c", *DOCUMENTS[1:]], moved, *([[*DOCUMENTS, "more"]] if last else [])):
@@ -73,3 +73,11 @@ def test_what_was_found_comes_back():
     assert found.as_json()["left"] == {"<e>": 3, "<s>": 1}
     assert Found.from_json(found.as_json()) == found
     assert Found.from_json(Found().as_json()) == Found()
+
+
+def test_a_damaged_journal(journal):
+    good = lane(journal, RowPacker(4, 0)).state(0, [0, 0])()
+    for state in (None, {}, good | {"found": {}}, good | {"rows": {"column": 1}}, good | {"found": {"invalid": 3}}):
+        journal.append({"shard": {}, "state": state, "offset": 0})
+        with pytest.raises(FormatError, match="its journal is damaged"):
+            lane(journal, RowPacker(4, 0))

@@ -1,9 +1,11 @@
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastbpe.shards.packing import RowPacker, document_starts, padding_mask
+from fastbpe.shards.packing import RowPacker, RowState, document_starts, padding_mask
 
 PAD = 0
 lengths_of_documents = st.lists(st.integers(0, 9), max_size=12)
@@ -36,7 +38,8 @@ def packed(lengths, row, cuts):
         found += (part_ends + base).tolist()
         base, used = base + len(part), upto
         after = RowPacker(row, PAD)
-        after.restore(packer.state(), np.dtype(np.uint16))
+        state = json.loads(json.dumps(packer.state().as_json()))
+        after.restore(RowState.from_json(state), np.dtype(np.uint16))
         packer = after
     rest = packer.rest(np.dtype(np.uint16))
     assert rest.dtype == np.uint16

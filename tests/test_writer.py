@@ -1,4 +1,5 @@
 import errno
+import functools
 import hashlib
 import os
 import tempfile
@@ -90,9 +91,9 @@ def test_going_on_from_any_entry(documents, shard_tokens, data):
         with ShardWriter(journal, "p", 300, shard_tokens) as writer:
             for number in range(first, len(batches)):
                 tokens, ends = batches[number]
-                writer.add(writer.pack(tokens), ends, number, offset)
+                writer.add(writer.pack(tokens), ends, functools.partial(int, number), offset)
                 offset = None
-            entries = writer.finish(len(batches))
+            entries = writer.finish(lambda: len(batches))
         lines = list(journal.entries)
         journal.close()
         return entries, lines
@@ -117,8 +118,8 @@ def changed(path):
 def test_entered_shards_must_be_whole(tmp_path, damage, part):
     journal = begin(tmp_path / "out", {}, resume=False)
     with ShardWriter(journal, "p", 300, 2) as writer:
-        writer.add(writer.pack(np.arange(5, dtype=np.uint32)), np.array([2, 5]), 0)
-        entry = writer.finish(1)[0]
+        writer.add(writer.pack(np.arange(5, dtype=np.uint32)), np.array([2, 5]), lambda: 0)
+        entry = writer.finish(lambda: 1)[0]
     checked = []
     check_entered(journal, checked.append)
     assert checked == [2, 2, 1]

@@ -1,21 +1,21 @@
 """A lane: the units of one split on their way to its shards, and where in them a run before has come to."""
 
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastbpe.corpus.blocks import Address
-from fastbpe.errors import ParameterError
+from fastbpe.errors import FormatError, ParameterError
 from fastbpe.pipeline.checksum import Checksum
 from fastbpe.pipeline.invalid import InvalidBytes
 from fastbpe.pipeline.progress import Progress
 from fastbpe.pipeline.units import Unit, UnitPacker
 from fastbpe.shards.forms import Origin
 from fastbpe.shards.journal import Journal
-from fastbpe.shards.packing import RowPacker
+from fastbpe.shards.packing import RowPacker, RowState
 
 
 class Work(NamedTuple):
@@ -70,10 +70,20 @@ class Lane:
         self.number = 0
         self._state: dict[str, Any] | None = None
         if lines:
-            self._state, self.offset = lines[-1]["state"], lines[-1]["offset"]
-            self.found = Found.from_json(self._state["found"])
-            if rows is not None:
-                rows.restore(self._state["rows"], dtype)
+            try:
+                self._go_on(lines[-1], dtype)
+            except (KeyError, TypeError, ValueError):
+                raise FormatError(
+                    f"{journal.directory}: its journal is damaged; remove the directory and start anew"
+                ) from None
+
+    def _go_on(self, line: dict[str, Any], dtype: np.dtype[Any]) -> None:
+        self._state, self.offset = line["state"], line["offset"]
+        if not {"unit", "checksum", "last", "found", "rows"} <= {*self._state}:
+            raise KeyError
+        self.found = Found.from_json(self._state["found"])
+        if self.rows is not None:
+            self.rows.restore(RowState.from_json(self._state["rows"]), dtype)
 
     def work(self, units: Iterator[Unit], progress: Progress) -> Iterator[Work]:
         """What is to be done of the next units. Raises ParameterError when the source is not as it was."""
@@ -104,8 +114,17 @@ class Lane:
         if not same:
             raise ParameterError("cannot go on: the source is not as it was; remove the directory and start anew")
 
-    def state(self, number: int, checksum: list[int], last: bool = False) -> dict[str, Any]:
+    def state(self, number: int, checksum: list[int], last: bool = False) -> Callable[[], dict[str, Any]]:
         """What the journal says of a shard's end: the unit it lies in (`last`: that all are over), the checksum of the
-        documents up to and with it, and what was found and how far rows were filled before it."""
+        documents up to and with it, what was found before it, and how far rows are filled now.
+
+        Most units are the end of no shard, so all this is made when it is called.
+        """
         rows = None if self.rows is None else self.rows.state()
-        return {"unit": number, "checksum": checksum, "last": last, "found": self.found.as_json(), "rows": rows}
+        return lambda: {
+            "unit": number,
+            "checksum": checksum,
+            "last": last,
+            "found": self.found.as_json(),
+            "rows": None if rows is None else rows.as_json(),
+        }

@@ -6,7 +6,7 @@ Ends of documents are all that is kept of this: where each starts follows from t
 """
 
 import base64
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +42,7 @@ class RowPacker:
     """Lays documents into rows of `row` tokens, as they come in order, with the id `pad` where a row is not full.
 
     `padding` counts the tokens of padding, `longer` the documents longer than a row. What is made does not depend on
-    where the tokens are cut between two calls. `state` is what `restore` needs to go on from there.
+    where the tokens are cut between two calls. `state` is what another one needs to go on from there (`restore`).
     """
 
     def __init__(self, row: int, pad: int) -> None:
@@ -105,21 +105,31 @@ class RowPacker:
             self.padding += missing
             self._column = 0
 
-    def state(self) -> dict[str, Any]:
-        held = b"" if self._held is None else self._held.astype("<u4").tobytes()
-        return {
-            "column": self._column,
-            "inside": self._inside,
-            "held": base64.b64encode(held).decode(),
-            "padding": self.padding,
-            "longer": self.longer,
-        }
+    def state(self) -> "RowState":
+        return RowState(self._column, self._inside, self._held, self.padding, self.longer)
 
-    def restore(self, state: dict[str, Any], dtype: np.dtype[Any]) -> None:
-        self._column, self._inside = state["column"], state["inside"]
-        self.padding, self.longer = state["padding"], state["longer"]
-        held = np.frombuffer(base64.b64decode(state["held"]), "<u4")
-        self._held = held.astype(dtype) if len(held) else None
+    def restore(self, state: "RowState", dtype: np.dtype[Any]) -> None:
+        self._column, self._inside, held, self.padding, self.longer = state
+        self._held = None if held is None else held.astype(dtype)
+
+
+class RowState(NamedTuple):
+    """How far a RowPacker has come; nothing of it is copied before it is asked for."""
+
+    column: int
+    inside: bool
+    held: npt.NDArray[Any] | None
+    padding: int
+    longer: int
+
+    def as_json(self) -> dict[str, Any]:
+        held = b"" if self.held is None else self.held.astype("<u4").tobytes()
+        return self._asdict() | {"held": base64.b64encode(held).decode()}
+
+    @classmethod
+    def from_json(cls, entry: dict[str, Any]) -> Self:
+        held = np.frombuffer(base64.b64decode(entry["held"]), "<u4")
+        return cls(**entry | {"held": held if len(held) else None})
 
 
 class _Made:

@@ -29,6 +29,9 @@ from fastbpe.text import counted
 SHARD_TOKENS = 100_000_000
 EARLY_SYNC_BYTES = 32 << 20
 
+State = Callable[[], Any]
+"""Says what tokens are that lie around the end of a shard, for the journal."""
+
 
 class _Common:
     """What the writers of one directory share: the journal, and the thread that completes shards."""
@@ -132,13 +135,13 @@ class ShardWriter:
         self,
         tokens: np.ndarray,
         ends: np.ndarray,
-        state: dict[str, Any] | None = None,
+        state: State | None = None,
         offset: int | None = None,
         origins: Sequence[Origin] = (),
     ) -> None:
         """The next tokens, and where documents end among them (int64, ascending, 0 .. len(tokens)).
 
-        tokens: (n,), from `pack`. `state` says what these tokens are; a shard that ends `offset` tokens into them is
+        tokens: (n,), from `pack`. `state()` says what these tokens are; a shard that ends `offset` tokens into them is
         entered in the journal with both. A later run goes on from there: it gives the same tokens and the offset.
         origins: of the documents that end here, for forms that tell of them.
         """
@@ -163,7 +166,7 @@ class ShardWriter:
             done += take
             if not full:
                 return
-            self._close_shard({"state": state, "offset": done})
+            self._close_shard(state, done)
             if done == len(tokens):
                 return
 
@@ -176,10 +179,10 @@ class ShardWriter:
         # A shard that the last of the tokens fill stays open: an empty document may follow.
         return min(missing, n), missing < n
 
-    def finish(self, state: dict[str, Any] | None = None) -> list[ShardEntry]:
+    def finish(self, state: State | None = None) -> list[ShardEntry]:
         """Ends the last shard, which may be short. All the shards, complete and entered."""
         if self._descriptor >= 0:
-            self._close_shard({"state": state, "offset": 0})
+            self._close_shard(state, 0)
         self._common.wait()
         return self.entries
 
@@ -225,8 +228,9 @@ class ShardWriter:
                 self._early.result()
             self._early = self._common.worker.submit(os.fsync, self._descriptor)
 
-    def _close_shard(self, resume: dict[str, Any]) -> None:
+    def _close_shard(self, state: State | None, offset: int) -> None:
         common = self._common
+        resume = {"state": None if state is None else state(), "offset": offset}
         common.wait()
         closed = _Closed(
             self._number,
