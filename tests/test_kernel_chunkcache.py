@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from fastbpe.kernels.chunkcache import ChunkMemory, NotKept
 
-IDS = st.integers(0, 2**28 - 1)
+IDS = st.integers(0, 2**32 - 1)
 CHUNKS = st.binary(min_size=1, max_size=15) | st.binary(min_size=16, max_size=256)
 
 
@@ -42,18 +42,18 @@ def test_growth_keeps_most_and_the_bound_holds(form):
 @pytest.mark.parametrize("form", ["%d", "%d of more than 15 bytes"])
 def test_what_is_used_stays(form):
     cache = ChunkMemory(1 << 19)
-    hot = (form % -1).encode()
-    cache.put(hot, [1])
+    hot, lost = (form % -1).encode(), 0
     for i in range(1500):
+        if cache.get(hot) is None:
+            cache.put(hot, [1])
+            lost += 1
         cache.put((form % i).encode(), [i])
-        assert cache.get(hot) == [1], f"pushed out by chunk {i}"
+    assert lost <= 2
 
 
-def test_first_ids_that_need_the_upper_bits():
+def test_ids_of_any_size():
     cache = ChunkMemory(1 << 16)
-    cache.put(b"a", [2**28])
-    assert cache.get(b"a") is None
-    for chunk, ids in ((b"bc", [1, 2**32 - 1]), (b"abcde", [2**32 - 1] * 5), (bytes(16), [2**31])):
+    for chunk, ids in ((b"a", [2**28]), (b"bc", [1, 2**32 - 1]), (b"abcde", [2**32 - 1] * 5), (bytes(16), [2**31])):
         cache.put(chunk, ids)
         assert cache.get(chunk) == ids
 

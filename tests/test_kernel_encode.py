@@ -79,7 +79,7 @@ def test_more_distinct_chunks_than_the_cache_holds():
         assert encoder.n_bytes == 0
         ids, _ = encoder.encode_spans(b"".join(chunks), None, ends)
         assert ids.tolist() == expected
-        assert 0 < encoder.n_bytes < max_bytes + 700_000
+        assert 0 < encoder.n_bytes < max_bytes + 1_500_000
 
 
 @pytest.mark.parametrize(

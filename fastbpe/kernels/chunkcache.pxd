@@ -1,14 +1,16 @@
 """Chunk -> ids, in two tables of fixed-size slots, so that most look-ups cost one cache line and follow no pointer.
 
-Narrow slots, 32 bytes, hold a chunk of at most 15 bytes and its 1 to 4 ids; the number of ids stands in the upper bits
-of the first one, so a first id that needs those bits is not kept. More ids than that lie in a ring of memory. Chunks
-of 16 to CACHE_LONGEST bytes have long slots, 32 bytes too, that point into the same ring: text, padding, ids. What
-the ring has overwritten is forgotten. A chunk is found by its bytes alone; a hash only tells where to look.
+Narrow slots, 32 bytes, hold a chunk of at most 15 bytes and its 1 to 3 ids with their number behind them, so that a
+look-up copies all of it and goes on behind as many as count. More ids lie in a ring of memory. Chunks of 16 to
+CACHE_LONGEST bytes have long slots, 32 bytes too, that point into the same ring: text, padding, ids. What the ring has
+overwritten is forgotten. A chunk is found by its bytes alone; a hash only tells where to look.
 
-Two slots share a cache line, the set that a hash points to. What is found comes to the front of its set, what is new
-enters behind it and pushes out what was there: what is used often stays, and nothing ever overflows. (Sets of four
-slots on two lines were tried: they keep more, but what is new costs a second line.) The tables start small and grow
-with what enters, up to their bounds.
+Two slots share a cache line. A narrow chunk's hash points to one of them, its own; when another is there, it goes into
+the other one, and comes to its own when it is found. A long chunk's hash points to the line: what is found comes to its
+front, what is new enters behind it and pushes out what was there. So what is used often stays, and nothing ever
+overflows. (Lines of four slots of 16 bytes for the shortest chunks were tried: fewer lines are touched, but which kind
+a chunk is cannot be foretold, and that costs more. So do sets of two lines, for what is new.) The tables start small
+and grow with what enters, up to their bounds.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -17,20 +19,14 @@ from libc.string cimport memcpy
 from fastbpe.kernels.packed cimport Packed, packed_equal
 
 cdef enum:
-    NARROW_IDS = 4
-    CACHE_SHIFT = 28        # of the number of ids in a narrow slot's first one
-    CACHE_ID = 0x0FFFFFFF   # the first id itself
-    CACHE_MANY = 15         # that number says that ids[0] & CACHE_ID ids lie in the ring, at ids[1] | ids[2] << 32
+    NARROW_IDS = 3
     CACHE_LONGEST = 256
 
 
 cdef struct NarrowSlot:
     Packed key              # zeros: free
-    uint32_t ids[NARROW_IDS]
-
-
-cdef struct NarrowSet:
-    NarrowSlot slots[2]
+    uint32_t ids[NARROW_IDS]  # or, when there are more, where in the ring they lie: ids[0] | ids[1] << 32
+    uint32_t n              # how many ids there are
 
 
 cdef struct LongSlot:
@@ -54,6 +50,7 @@ cdef struct CacheTable:
 
 cdef struct ChunkCache:
     CacheTable narrow
+    uint64_t narrow_mask    # of a hash, for the offset of its slot in the lines
     CacheTable long_
     char* ring              # 2**ring_bits bytes
     int ring_bits
@@ -61,37 +58,46 @@ cdef struct ChunkCache:
     int64_t ring_end        # where the next entry goes, ever growing
 
 
-cdef inline NarrowSet* narrow_set(const ChunkCache* cache, uint64_t hash) noexcept nogil:
-    return <NarrowSet*>cache.narrow.lines + (hash >> (64 - cache.narrow.bits))
+cdef inline NarrowSlot* narrow_slot(const ChunkCache* cache, uint64_t hash) noexcept nogil:
+    """The slot where a chunk is, or else it may be in the other one of its line."""
+    return <NarrowSlot*>(cache.narrow.lines + (hash & cache.narrow_mask))
+
+
+cdef inline NarrowSlot* narrow_other(const NarrowSlot* slot) noexcept nogil:
+    return <NarrowSlot*>(<uint64_t>slot ^ 32)
 
 
 cdef inline LongSet* long_set(const ChunkCache* cache, uint64_t hash) noexcept nogil:
     return <LongSet*>cache.long_.lines + (hash >> (64 - cache.long_.bits))
 
 
-cdef inline int64_t narrow_get(ChunkCache* cache, uint64_t hash, Packed key, uint32_t* out) noexcept nogil:
-    """How many ids the chunk has, 0: it is not there. Writes at least NARROW_IDS places of `out` when it is."""
-    cdef NarrowSet* set = narrow_set(cache, hash)
-    cdef NarrowSlot slot
-    cdef int64_t n
-    if not packed_equal(set.slots[0].key, key):
-        if not packed_equal(set.slots[1].key, key):
-            return 0
-        slot = set.slots[1]
-        set.slots[1] = set.slots[0]
-        set.slots[0] = slot
-    memcpy(out, set.slots[0].ids, NARROW_IDS * sizeof(uint32_t))
-    n = out[0] >> CACHE_SHIFT
-    out[0] &= CACHE_ID
-    return n if n != CACHE_MANY else ring_ids(cache, out)
+cdef inline bint narrow_get(NarrowSlot* slot, Packed key) noexcept nogil:
+    """Whether the chunk whose slot this is is there; it is in this slot then."""
+    cdef NarrowSlot found
+    cdef NarrowSlot* other
+    if packed_equal(slot.key, key):
+        return True
+    other = narrow_other(slot)
+    if not packed_equal(other.key, key):
+        return False
+    found = other[0]
+    other[0] = slot[0]
+    slot[0] = found
+    return True
+
+
+cdef inline int64_t narrow_ids(const ChunkCache* cache, const NarrowSlot* slot, uint32_t* out) noexcept nogil:
+    """Writes the slot's ids and returns how many; 0: they are lost. May write four places of `out` in any case."""
+    memcpy(out, slot.ids, 16)
+    return slot.n if slot.n <= NARROW_IDS else ring_ids(cache, slot, out)
 
 
 cdef int cache_init(ChunkCache* cache, int64_t max_bytes) except -1 nogil
 cdef void cache_free(ChunkCache* cache) noexcept nogil
 cdef void cache_clear(ChunkCache* cache) noexcept nogil
 cdef int64_t cache_bytes(const ChunkCache* cache) noexcept nogil
-cdef int64_t ring_ids(const ChunkCache* cache, uint32_t* out) noexcept nogil
-cdef void narrow_put(ChunkCache* cache, uint64_t hash, Packed key, const uint32_t* ids, int64_t n) noexcept nogil
+cdef int64_t ring_ids(const ChunkCache* cache, const NarrowSlot* slot, uint32_t* out) noexcept nogil
+cdef void narrow_put(ChunkCache* cache, Packed key, const uint32_t* ids, int64_t n) noexcept nogil
 cdef int64_t long_get(ChunkCache* cache, uint64_t hash, const uint8_t* text, int64_t n, uint32_t* out) noexcept nogil
 cdef void long_put(
     ChunkCache* cache, uint64_t hash, const uint8_t* text, int64_t n, const uint32_t* ids, int64_t n_ids

@@ -11,7 +11,7 @@ cdef enum:
     SET_BYTES = 64
     MIN_BITS = 6
     START_BITS = 9
-    GROWTH_BITS = 2
+    GROWTH_BITS = 1
     MIN_RING_BITS = 12
     START_RING_BITS = 15
 
@@ -41,13 +41,18 @@ cdef class ChunkMemory:
         """Ids of a chunk, None: not there."""
         cdef uint32_t ids[CACHE_LONGEST]
         cdef const uint8_t* text = chunk
-        cdef int64_t i, n
+        cdef int64_t i, n = 0
+        cdef Packed key
+        cdef NarrowSlot* slot
         if not 0 < len(chunk) <= CACHE_LONGEST:
             raise NotKept
         if len(chunk) <= PACKED_MAX:
-            n = narrow_get(&self.cache, _hash(text, len(chunk)), packed_load(text, len(chunk), len(chunk)), ids)
+            key = packed_load(text, len(chunk), len(chunk))
+            slot = narrow_slot(&self.cache, packed_hash(key))
+            if narrow_get(slot, key):
+                n = narrow_ids(&self.cache, slot, ids)
         else:
-            n = long_get(&self.cache, _hash(text, len(chunk)), text, len(chunk), ids)
+            n = long_get(&self.cache, packed_hash_long(text, len(chunk)), text, len(chunk), ids)
         return [ids[i] for i in range(n)] if n else None
 
     def put(self, bytes chunk, list values):
@@ -60,21 +65,16 @@ cdef class ChunkMemory:
         for i in range(len(values)):
             ids[i] = values[i]
         if len(chunk) <= PACKED_MAX:
-            narrow_put(
-                &self.cache, _hash(text, len(chunk)), packed_load(text, len(chunk), len(chunk)), ids, len(values)
-            )
+            narrow_put(&self.cache, packed_load(text, len(chunk), len(chunk)), ids, len(values))
         else:
-            long_put(&self.cache, _hash(text, len(chunk)), text, len(chunk), ids, len(values))
-
-
-cdef uint64_t _hash(const uint8_t* text, int64_t n) noexcept:
-    return packed_hash(packed_load(text, n, n)) if n <= PACKED_MAX else packed_hash_long(text, n)
+            long_put(&self.cache, packed_hash_long(text, len(chunk)), text, len(chunk), ids, len(values))
 
 
 cdef int cache_init(ChunkCache* cache, int64_t max_bytes) except -1 nogil:
     """Half of `max_bytes` or more is for narrow slots, a quarter for long ones, the rest for the ring."""
     memset(cache, 0, sizeof(ChunkCache))
     _table_init(&cache.narrow, max_bytes // 2)
+    cache.narrow_mask = _offset_mask(&cache.narrow)
     _table_init(&cache.long_, max_bytes // 8)
     cache.max_ring_bits = MIN_RING_BITS
     while <int64_t>1 << (cache.max_ring_bits + 1) <= max_bytes // 4 and cache.max_ring_bits < 40:
@@ -95,6 +95,10 @@ cdef int _table_init(CacheTable* table, int64_t max_bytes) except -1 nogil:
     if table.memory == NULL:
         raise MemoryError
     return 0
+
+
+cdef inline uint64_t _offset_mask(const CacheTable* table) noexcept nogil:
+    return (<uint64_t>SET_BYTES << table.bits) - sizeof(NarrowSlot)
 
 
 cdef void cache_free(ChunkCache* cache) noexcept nogil:
@@ -130,23 +134,22 @@ cdef bint _bigger(CacheTable* table, CacheTable* grown) noexcept nogil:
 
 
 cdef bint _growing(CacheTable* table) noexcept nogil:
+    """Notes that a chunk enters; whether half of the slots may be in use."""
     table.entered += 1
     return 2 * table.entered > <int64_t>1 << table.bits and table.bits < table.max_bits
 
 
 cdef void _narrow_grow(ChunkCache* cache) noexcept nogil:
     cdef CacheTable old = cache.narrow
-    cdef NarrowSet* sets = <NarrowSet*>old.lines
-    cdef NarrowSlot* slot
-    cdef int64_t i, way
+    cdef NarrowSlot* slots = <NarrowSlot*>old.lines
+    cdef int64_t i
     if not _bigger(&old, &cache.narrow):
         cache.narrow = old
         return
-    for i in range(<int64_t>1 << old.bits):
-        for way in range(2):
-            slot = &sets[i].slots[way]
-            if slot.ids[0]:
-                _narrow_enter(cache, packed_hash(slot.key), slot)
+    cache.narrow_mask = _offset_mask(&cache.narrow)
+    for i in range(<int64_t>2 << old.bits):
+        if slots[i].n:
+            _narrow_enter(cache, &slots[i])
     free(old.memory)
 
 
@@ -166,13 +169,22 @@ cdef void _long_grow(ChunkCache* cache) noexcept nogil:
     free(old.memory)
 
 
-cdef void _narrow_enter(const ChunkCache* cache, uint64_t hash, const NarrowSlot* slot) noexcept nogil:
-    """Behind the chunk that is in front, unless it is this one with ids that the ring has lost, or none."""
-    cdef NarrowSet* set = narrow_set(cache, hash)
-    if set.slots[0].ids[0] == 0 or packed_equal(set.slots[0].key, slot.key):
-        set.slots[0] = slot[0]
+cdef void _narrow_enter(const ChunkCache* cache, const NarrowSlot* slot) noexcept nogil:
+    """Into the chunk's own slot, or the other of the line. When both are taken, what is not in its own gives way, or
+    else one of them."""
+    cdef uint64_t hash = packed_hash(slot.key)
+    cdef NarrowSlot* own = narrow_slot(cache, hash)
+    cdef NarrowSlot* other = narrow_other(own)
+    if own.n == 0 or packed_equal(own.key, slot.key):
+        own[0] = slot[0]
+    elif other.n == 0 or packed_equal(other.key, slot.key):
+        other[0] = slot[0]
+    elif narrow_slot(cache, packed_hash(own.key)) != own:
+        own[0] = slot[0]
+    elif narrow_slot(cache, packed_hash(other.key)) != other or hash >> 63:
+        other[0] = slot[0]
     else:
-        set.slots[1] = slot[0]
+        own[0] = slot[0]
 
 
 cdef void _long_enter(const ChunkCache* cache, const LongSlot* slot) noexcept nogil:
@@ -183,35 +195,31 @@ cdef void _long_enter(const ChunkCache* cache, const LongSlot* slot) noexcept no
         set.slots[1] = slot[0]
 
 
-cdef void narrow_put(ChunkCache* cache, uint64_t hash, Packed key, const uint32_t* ids, int64_t n) noexcept nogil:
+cdef void narrow_put(ChunkCache* cache, Packed key, const uint32_t* ids, int64_t n) noexcept nogil:
     """Keeps a chunk of at most PACKED_MAX bytes and its ids, 1 <= n <= PACKED_MAX."""
     cdef NarrowSlot slot
     cdef int64_t at
     slot.key = key
+    slot.n = <uint32_t>n
     if n <= NARROW_IDS:
-        if ids[0] > CACHE_ID:
-            return
         memcpy(slot.ids, ids, n * sizeof(uint32_t))
-        slot.ids[0] |= <uint32_t>n << CACHE_SHIFT
     else:
         at = _ring_room(cache, n * <int64_t>sizeof(uint32_t))
         memcpy(ring_entry(cache, at), ids, n * sizeof(uint32_t))
-        slot.ids[0] = <uint32_t>CACHE_MANY << CACHE_SHIFT | <uint32_t>n
-        slot.ids[1] = <uint32_t>at
-        slot.ids[2] = <uint32_t>(at >> 32)
+        slot.ids[0] = <uint32_t>at
+        slot.ids[1] = <uint32_t>(at >> 32)
     if _growing(&cache.narrow):
         _narrow_grow(cache)
-    _narrow_enter(cache, hash, &slot)
+    _narrow_enter(cache, &slot)
 
 
-cdef int64_t ring_ids(const ChunkCache* cache, uint32_t* out) noexcept nogil:
-    """The ids that a narrow slot's three words, in `out`, point to; 0: they are overwritten."""
-    cdef int64_t n = out[0]
-    cdef int64_t at = <int64_t>(out[1] | <uint64_t>out[2] << 32)
+cdef int64_t ring_ids(const ChunkCache* cache, const NarrowSlot* slot, uint32_t* out) noexcept nogil:
+    """narrow_ids of a slot whose ids lie in the ring."""
+    cdef int64_t at = <int64_t>(slot.ids[0] | <uint64_t>slot.ids[1] << 32)
     if not ring_has(cache, at):
         return 0
-    memcpy(out, ring_entry(cache, at), n * sizeof(uint32_t))
-    return n
+    memcpy(out, ring_entry(cache, at), slot.n * sizeof(uint32_t))
+    return slot.n
 
 
 cdef inline bint ring_has(const ChunkCache* cache, int64_t at) noexcept nogil:
@@ -228,7 +236,7 @@ cdef inline int64_t _ids_behind(int64_t n_bytes) noexcept nogil:
 
 
 cdef int64_t long_get(ChunkCache* cache, uint64_t hash, const uint8_t* text, int64_t n, uint32_t* out) noexcept nogil:
-    """As narrow_get, for a chunk of more than PACKED_MAX bytes; writes the ids alone."""
+    """The number of ids of a chunk of more than PACKED_MAX bytes, which it writes; 0: it is not there."""
     cdef LongSet* set = long_set(cache, hash)
     cdef LongSlot slot
     cdef const char* entry

@@ -17,13 +17,15 @@ from libc.string cimport memcpy
 from fastbpe.kernels.bpe cimport BPE_SMALL_MAX, BpeEntry, BpeScratch, bpe_free, bpe_long, bpe_small
 from fastbpe.kernels.chunkcache cimport (
     CACHE_LONGEST, ChunkCache, cache_bytes, cache_free, cache_init, long_get, long_put,
-    long_set, narrow_get, narrow_put, narrow_set,
+    NARROW_IDS, NarrowSlot, long_set, narrow_get, narrow_ids, narrow_put,
 )
 from fastbpe.kernels.idlist cimport IdBuffer, IdList, idlist_reserve
 from fastbpe.kernels.join cimport SOURCE_BYTES, TextSource, TextSources, source_room, source_write
 from fastbpe.kernels.match cimport MatchScratch, MatchTable, Matcher, match_chunk, match_bytes, match_free, match_init
 from fastbpe.kernels.mergetable cimport MergeList, MergeTable
-from fastbpe.kernels.packed cimport PACKED_MAX, Packed, packed_hash, packed_hash_long, packed_load
+from fastbpe.kernels.packed cimport (
+    PACKED_LENGTH_SHIFT, PACKED_MAX, Packed, packed_equal, packed_hash, packed_hash_long, packed_load,
+)
 from fastbpe.kernels.prefetch cimport fastbpe_prefetch
 from fastbpe.kernels.spans cimport Span, spans_of
 from fastbpe.kernels.split cimport Chunks, SplitTable, chunks_fill, chunks_free, chunks_init
@@ -327,57 +329,87 @@ cdef int _encode(Job* job, const Span* spans, int64_t n_spans, int64_t* offsets)
     return 0
 
 
+cdef struct Probe:
+    Packed key          # of a chunk with a key; else the hash and a length that no key has
+    uint64_t offset     # of the slot where to look
+
+
 cdef int _encode_chunks(Job* job, int64_t start, int64_t n) except -1 nogil:
     """The chunks that end at job.ends[:n], the first of which starts at `start`."""
-    cdef Packed keys[GROUP]
-    cdef uint64_t hashes[GROUP]
-    cdef int64_t first = 0, k, stop, group, length, found, n_out
+    cdef Probe probes[GROUP]
+    cdef const Probe* probe
+    cdef const NarrowSlot* slot
+    cdef int64_t first = 0, k, group
     cdef const int64_t* ends = job.ends
-    cdef const uint8_t* data = job.data
+    cdef const char* lines
     cdef uint32_t* out
     idlist_reserve(job.out, ends[n - 1] - start + SLACK)
-    out = job.out.ids
-    n_out = job.out.n
+    out = job.out.ids + job.out.n
     while first < n:
         group = min(<int64_t>GROUP, n - first)
-        stop = start
+        _fetch(job, start, ends + first, group, probes)
+        lines = job.cache.narrow.lines
         for k in range(group):
-            length = ends[first + k] - stop
-            if length <= PACKED_MAX:
-                keys[k] = packed_load(data + stop, length, job.n_data - stop)
-                hashes[k] = packed_hash(keys[k])
-                fastbpe_prefetch(narrow_set(job.cache, hashes[k]))
-            elif length <= CACHE_LONGEST:
-                hashes[k] = packed_hash_long(data + stop, length)
-                fastbpe_prefetch(long_set(job.cache, hashes[k]))
-            stop = ends[first + k]
-        for k in range(group):
-            length = ends[first + k] - start
-            if length <= PACKED_MAX:
-                found = narrow_get(job.cache, hashes[k], keys[k], out + n_out)
-                if found == 0:
-                    found = _merge(job, data + start, length, out + n_out)
-                    narrow_put(job.cache, hashes[k], keys[k], out + n_out, found)
+            probe = probes + k
+            slot = <const NarrowSlot*>(lines + probe.offset)
+            if packed_equal(slot.key, probe.key) and slot.n <= <uint32_t>NARROW_IDS:
+                memcpy(out, slot.ids, 16)
+                out += slot.n
             else:
-                found = _encode_long(job, hashes[k], data + start, length, out + n_out)
-            n_out += found
-            start = ends[first + k]
+                out += _look_closer(job, probe, ends[first + k - 1] if k else start, ends[first + k], out)
+                # The table may have grown: then an offset leads to a wrong slot, where nothing is found.
+                lines = job.cache.narrow.lines
+        start = ends[first + group - 1]
         first += group
-    job.out.n = n_out
+    job.out.n = out - job.out.ids
     return 0
 
 
-cdef int64_t _encode_long(
-    Job* job, uint64_t hash, const uint8_t* text, int64_t length, uint32_t* out
+cdef inline void _fetch(const Job* job, int64_t start, const int64_t* ends, int64_t n, Probe* probes) noexcept nogil:
+    """What the chunks are looked up by; their places in the cache are on their way."""
+    cdef int64_t k, length, room = job.n_data - start
+    cdef uint64_t hash, mask = job.cache.narrow_mask
+    cdef const char* lines = job.cache.narrow.lines
+    cdef const uint8_t* text = job.data + start
+    for k in range(n):
+        length = ends[k] - start
+        if length <= PACKED_MAX:
+            probes[k].key = packed_load(text, length, room)
+            probes[k].offset = packed_hash(probes[k].key) & mask
+            fastbpe_prefetch(lines + probes[k].offset)
+        else:
+            hash = 0
+            if length <= CACHE_LONGEST:
+                hash = packed_hash_long(text, length)
+                fastbpe_prefetch(long_set(job.cache, hash))
+            probes[k].key = Packed(hash, <uint64_t>0xFF << PACKED_LENGTH_SHIFT)
+            probes[k].offset = 0
+        text += length
+        room -= length
+        start += length
+
+
+cdef int64_t _look_closer(
+    Job* job, const Probe* probe, int64_t start, int64_t stop, uint32_t* out
 ) except -1 nogil:
-    """A chunk of more than PACKED_MAX bytes; one of more than CACHE_LONGEST has no hash, and is merged every time."""
-    cdef int64_t n
-    if length > CACHE_LONGEST:
-        return _merge(job, text, length, out)
-    n = long_get(job.cache, hash, text, length, out)
+    """The ids of a chunk that is not in front of its set, has many ids or no key; returns how many they are."""
+    cdef const uint8_t* text = job.data + start
+    cdef int64_t n = 0, length = stop - start
+    cdef NarrowSlot* slot
+    if length <= PACKED_MAX:
+        slot = <NarrowSlot*>(job.cache.narrow.lines + probe.offset)
+        if narrow_get(slot, probe.key):
+            n = narrow_ids(job.cache, slot, out)
+        if n == 0:
+            n = _merge(job, text, length, out)
+            narrow_put(job.cache, probe.key, out, n)
+        return n
+    if length <= CACHE_LONGEST:
+        n = long_get(job.cache, probe.key.lo, text, length, out)
     if n == 0:
         n = _merge(job, text, length, out)
-        long_put(job.cache, hash, text, length, out, n)
+        if length <= CACHE_LONGEST:
+            long_put(job.cache, probe.key.lo, text, length, out, n)
     return n
 
 

@@ -102,7 +102,7 @@ cdef inline void run_lanes(const uint32_t* table, const uint8_t* text, int64_t w
     cdef uint64_t bits[LANES]
     cdef uint64_t late[LANES]
     cdef int64_t word, at
-    cdef int lane, k
+    cdef int lane, _k
     for lane in range(LANES):
         courses[lane] = START
     for word in range(words):
@@ -112,7 +112,7 @@ cdef inline void run_lanes(const uint32_t* table, const uint8_t* text, int64_t w
         for lane in range(LANES):
             late[lane] = bits[lane] >> 4
             bits[lane] &= 15
-        for k in range(15):
+        for _k in range(15):
             text += 4
             four_steps(table, text, 64 * words, courses, bits)
         text += 4

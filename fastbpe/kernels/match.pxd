@@ -24,7 +24,8 @@ cdef enum:
     SLOT_USED = 0x100
     SLOT_LABEL = 0x1FF      # SLOT_USED and the byte
     SLOT_SHIFT = 9
-    MEMO_BITS = 15
+    MEMO_BITS = 18          # at least 2 * ROW_BITS - 30, or an entry could not say which pair it is of
+    ROW_BITS = 24           # rows that the memo can tell apart
 
 
 cdef struct TokenRow:
@@ -39,6 +40,11 @@ cdef struct TrieSlot:
     uint32_t next           # base of the children << SLOT_SHIFT | SLOT_USED | byte that leads here; base 0: no children
 
 
+cdef struct TwoBytes:
+    uint32_t row            # longest token that the two bytes begin with, which a byte is if not both
+    uint32_t base           # of the children of the node for both; 0: none
+
+
 cdef struct MatchTable:
     TokenRow* rows
     uint32_t* ids           # of each row
@@ -46,6 +52,7 @@ cdef struct MatchTable:
     uint32_t shift
     TrieSlot* slots         # a double-array trie: the child of a node by byte c is slots[base + c], if its byte is c
     uint32_t root           # base of the root
+    TwoBytes* begins        # (65536,): where the trie's walk stands after two bytes
     PairMap pairs           # left << 32 | right -> row
     uint64_t* sieve         # bits; one that is not set says that no pair with that hash is in pairs
     int sieve_bits
@@ -54,7 +61,7 @@ cdef struct MatchTable:
 
 
 cdef struct MatchScratch:
-    uint64_t* memo          # (1 << MEMO_BITS,): pairs that were judged, with the judgement
+    uint32_t* memo          # (1 << MEMO_BITS,): pairs that were judged, with the judgement; 0: free
     uint64_t* dead          # a bit for each place in the chunk
     int64_t dead_words
 

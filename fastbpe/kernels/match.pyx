@@ -30,6 +30,7 @@ cdef class Matcher:
         free(self.table.ids)
         free(self.table.slots)
         free(self.table.sieve)
+        free(self.table.begins)
         pairmap_free(&self.table.pairs)
 
     def encode(self, const uint8_t[::1] chunk not None):
@@ -73,7 +74,7 @@ def matcher_of(const uint32_t[::1] byte_ids not None, const int64_t[:, ::1] merg
     cdef MatchTable* table = &matcher.table
     cdef int64_t i, side
     cdef bint proper
-    if n >= ROW_NONE - 256:
+    if n + 256 > 1 << ROW_BITS:
         return None
     halves = np.empty((n, 2), np.int64)
     cdef int64_t[:, ::1] half = halves
@@ -181,21 +182,39 @@ cdef bint pair_stands(const MatchTable* table, uint32_t left, uint32_t right, ui
             right = table.rows[right].left
 
 
-cdef inline bint _stands(const MatchTable* table, uint64_t* memo, uint32_t left, uint32_t right) noexcept nogil:
-    cdef uint64_t key = <uint64_t>left << 32 | <uint64_t>1 << 31 | right  # never 0
-    cdef uint64_t* entry = memo + ((key * <uint64_t>0x9E3779B97F4A7C15) >> (64 - MEMO_BITS))
-    if (entry[0] & ~(<uint64_t>1 << 63)) != key:
-        entry[0] = key | <uint64_t>pair_stands(table, left, right, ROW_NONE) << 63
-    return entry[0] >> 63
+cdef inline bint _stands(const MatchTable* table, uint32_t* memo, uint32_t left, uint32_t right) noexcept nogil:
+    # An odd factor permutes the pairs: the upper bits say where one is kept, the others which of those it is.
+    cdef uint64_t pair = (<uint64_t>left << ROW_BITS | right) * <uint64_t>0x9E3779B97F4A7C15
+    cdef uint32_t* entry
+    cdef uint32_t mark
+    pair &= (<uint64_t>1 << 2 * ROW_BITS) - 1
+    entry = memo + (pair >> (2 * ROW_BITS - MEMO_BITS))
+    mark = <uint32_t>pair << (32 - 2 * ROW_BITS + MEMO_BITS) | 2
+    if (entry[0] | 1) != (mark | 1):
+        entry[0] = mark | pair_stands(table, left, right, ROW_NONE)
+    return entry[0] & 1
 
 
 cdef inline uint32_t _longest(
     const MatchTable* table, const uint8_t* text, int64_t n, int64_t* length
 ) noexcept nogil:
     """The longest token that text[:n] begins with, n > 0, and its length."""
-    cdef uint32_t row = ROW_NONE, base = table.root
+    cdef TwoBytes begin
+    if n == 1:
+        length[0] = 1
+        return text[0]
+    begin = table.begins[<int64_t>text[0] << 8 | text[1]]
+    length[0] = 1 if begin.row < 256 else 2
+    if begin.base == 0 or n == 2:
+        return begin.row
+    return _longer(table, text, n, 2, begin.base, begin.row, length)
+
+
+cdef inline uint32_t _longer(
+    const MatchTable* table, const uint8_t* text, int64_t n, int64_t i, uint32_t base, uint32_t row, int64_t* length
+) noexcept nogil:
+    """_longest from a node on, i < n bytes into the text, where it is `row`."""
     cdef TrieSlot slot
-    cdef int64_t i = 0
     while True:
         slot = table.slots[base + text[i]]
         if (slot.next & SLOT_LABEL) != (SLOT_USED | text[i]):
@@ -279,7 +298,7 @@ cdef void _tidy(MatchScratch* scratch) noexcept nogil:
 cdef int match_init(MatchScratch* scratch) except -1 nogil:
     scratch.dead = NULL
     scratch.dead_words = 0
-    scratch.memo = <uint64_t*>calloc(<size_t>1 << MEMO_BITS, sizeof(uint64_t))
+    scratch.memo = <uint32_t*>calloc(<size_t>1 << MEMO_BITS, sizeof(uint32_t))
     if scratch.memo == NULL:
         raise MemoryError
     return 0
@@ -294,7 +313,7 @@ cdef void match_free(MatchScratch* scratch) noexcept nogil:
 
 
 cdef int64_t match_bytes(const MatchScratch* scratch) noexcept nogil:
-    return (<int64_t>8 << MEMO_BITS) + 8 * scratch.dead_words
+    return (<int64_t>4 << MEMO_BITS) + 8 * scratch.dead_words
 
 
 # Building the trie: first as first-child lists, then laid out in the double array.
@@ -354,9 +373,30 @@ cdef bint _build_trie(MatchTable* table, const uint8_t* data, const int64_t* sta
         table.root = nodes[0].base
         free(nodes)
     if fits:
+        _fill_begins(table)
         for row in range(256, table.n_rows):
             table.rows[row].shorter = _longest(table, data + starts[row], table.rows[row].length - 1, &i)
     return fits
+
+
+cdef int _fill_begins(MatchTable* table) except -1 nogil:
+    cdef int64_t first, second
+    cdef TrieSlot slot, deeper
+    cdef TwoBytes* begin
+    table.begins = <TwoBytes*>malloc(65536 * sizeof(TwoBytes))
+    if table.begins == NULL:
+        raise MemoryError
+    for first in range(256):
+        slot = table.slots[table.root + first]
+        for second in range(256):
+            begin = table.begins + (first << 8 | second)
+            begin[0] = TwoBytes(<uint32_t>first, 0)
+            deeper = table.slots[(slot.next >> SLOT_SHIFT) + second]
+            if slot.next >> SLOT_SHIFT and (deeper.next & SLOT_LABEL) == (SLOT_USED | <uint32_t>second):
+                begin.base = deeper.next >> SLOT_SHIFT
+                if deeper.row != ROW_NONE:
+                    begin.row = deeper.row
+    return 0
 
 
 cdef int32_t _child(Node* nodes, int64_t* n_nodes, int32_t node, uint8_t byte) noexcept nogil:
