@@ -55,6 +55,18 @@ def test_of_many_documents_a_sample(tmp_path: Path) -> None:
     assert read(Text(fastbpe.files(path, lines=True)), 4000) == taken
 
 
+def test_documents_too_big_for_a_sample(tmp_path: Path) -> None:
+    for name in "abc":
+        (tmp_path / f"{name}.txt").write_text(name * 900)
+    text = Text(fastbpe.files(tmp_path))
+    assert read(text, 500) == [b"a" * 500]
+    assert text.part == "the first 500 bytes" and text.of_bytes == 2700 and text.name == str(tmp_path)
+    text = Text(fastbpe.files(tmp_path))
+    taken = read(text, 2000)
+    assert taken and {len(document) for document in taken} == {900}
+    assert text.part == "a sample of its documents (seed 0) of at most 2,000 bytes"
+
+
 def test_what_is_read_once_is_read_from_the_front() -> None:
     text = Text(iter(["abc", "de", "f"]))
     assert read(text, 4) == [b"abc", b"d"]

@@ -1,12 +1,14 @@
 """The texts of a report: documents of a source in batches, all of them or a part that a bound on the bytes decides.
 
 A part is, where the documents' sizes are known beforehand and there are several, a sample of whole documents by their
-number (pipeline/sample.py); else the text from the front, its last document cut at the end of a character.
+number (pipeline/sample.py); else, and where none is small enough, the text from the front, its last document cut at the
+end of a character.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from fastbpe.corpus.blocks import Block
 from fastbpe.corpus.sources import Corpus
 from fastbpe.pipeline.progress import Progress
 from fastbpe.pipeline.sample import Sample, sample_of
@@ -56,25 +58,17 @@ class Text:
 
     def _documents(self, max_bytes: int) -> Iterator[bytes]:
         sample = self._sample(max_bytes)
-        blocks = self.corpus.blocks()
         if sample is not None:
-            blocks = sample.blocks(blocks)
             self.part = f"a sample of its documents (seed {sample.seed}) of at most {max_bytes:,} bytes"
-        begun: list[bytes] = []
-        begun_bytes = 0
-        for block in blocks:
-            start = 0
-            for end in block.ends.tolist():
-                begun.append(block.data[start:end].tobytes())
-                yield b"".join(begun)
-                begun, begun_bytes, start = [], 0, end
-            if start < len(block.data):
-                begun.append(block.data[start:].tobytes())
-                begun_bytes += len(begun[-1])
-                if begun_bytes > max_bytes:  # no more of it will be taken
-                    break
-        if begun:
-            yield b"".join(begun)
+            nothing = True
+            for document in _joined(sample.blocks(self.corpus.blocks()), max_bytes):
+                nothing = False
+                yield document
+            again = self.corpus.again()
+            if not nothing or again is None:
+                return
+            self.corpus, self.part = again, None  # each document is too big for a sample: the first one's beginning
+        yield from _joined(self.corpus.blocks(), max_bytes)
 
     def _sample(self, max_bytes: int) -> Sample | None:
         """A sample where there is too much text of several documents, whose sizes are known."""
@@ -104,6 +98,25 @@ def excerpts(documents: list[bytes], n: int = 3, size: int = 480) -> list[bytes]
         stop = text.rfind(b"\n", start + size // 2, start + size)
         found.append(text[start:stop] if stop > start else _cut(text[start : start + size + 4], size))
     return [excerpt for excerpt in found if excerpt]
+
+
+def _joined(blocks: Iterable[Block], max_bytes: int) -> Iterator[bytes]:
+    """The documents of blocks, of the last one no more than is needed to know that it is longer than max_bytes."""
+    begun: list[bytes] = []
+    begun_bytes = 0
+    for block in blocks:
+        start = 0
+        for end in block.ends.tolist():
+            begun.append(block.data[start:end].tobytes())
+            yield b"".join(begun)
+            begun, begun_bytes, start = [], 0, end
+        if start < len(block.data):
+            begun.append(block.data[start:].tobytes())
+            begun_bytes += len(begun[-1])
+            if begun_bytes > max_bytes:
+                break
+    if begun:
+        yield b"".join(begun)
 
 
 def _cut(data: bytes, size: int) -> bytes:
