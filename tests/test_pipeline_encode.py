@@ -231,6 +231,21 @@ def test_what_is_complete_is_compared_with_its_source(tmp_path):
         shutil.rmtree(out)
 
 
+def test_a_run_of_nothing_that_ended_before_its_last_step(tmp_path):
+    """Its manifest is there, the journal too, and no shard."""
+    out = tmp_path / "out"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fastbpe.shards.journal.Journal.remove", lambda self: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            encode_dataset(TOKENIZER, [], out)
+    before = contents(out)
+    with pytest.raises(ParameterError, match="of another source"):
+        encode_dataset(TOKENIZER, ["a"], out, resume=True)
+    assert contents(out) == before
+    assert encode_dataset(TOKENIZER, [], out, resume=True).documents == 0
+    assert set(contents(out)) == {"manifest.json", "tokenizer.json"}
+
+
 def test_entered_shards_are_read_again(tmp_path, monkeypatch):
     monkeypatch.setattr("fastbpe.pipeline.encode.BLOCK_BYTES", 64)
     documents = [f"ab c{n}<e>" for n in range(100)]

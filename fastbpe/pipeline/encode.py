@@ -127,7 +127,7 @@ def encode_dataset(
     except OSError as error:
         raise disk_error(error, out, len(journal.entries)) from error
     finally:
-        if not completed and not journal.entries:
+        if not completed and not journal.entries and not (out / MANIFEST).exists():
             journal.discard()
         journal.close()
     return manifest

@@ -26,6 +26,7 @@ from fastbpe.pipeline.bounded import THREAD_BYTES
 from fastbpe.pipeline.checkpoint import SEGMENT_BYTES
 from fastbpe.pipeline.memory import byte_size, memory_bound, resident_memory
 from fastbpe.pipeline.progress import amount
+from fastbpe.text import counted
 from fastbpe.threads import thread_count
 
 Piece = tuple[Fraction, bytes]
@@ -66,7 +67,7 @@ class Estimate:
         """The figures for people."""
         lines = []
         if self.text_bytes is not None:
-            of = "" if self.files is None else f" in {self.files:,} files"
+            of = "" if self.files is None else f" in {counted(self.files, 'file')}"
             lines.append(f"text      {amount(self.text_bytes, 'bytes')}{of}, {about(self.looked_at)} looked at")
             lines.append(f"counting  about {duration(self.count_seconds)}")
         lines.append(f"chunks    about {rounded(self.distinct_chunks):,} distinct ones")
