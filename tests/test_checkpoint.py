@@ -191,6 +191,25 @@ def test_a_counting(any_corpus: Path, tmp_path: Path) -> None:
         assert not work.exists()
 
 
+def test_the_size_of_a_sampled_text_is_found_once(corpus: Path, tmp_path: Path) -> None:
+    lines = [f'{{"text": "{path.read_text()[:100]}"}}\n' for path in sorted(corpus.iterdir())] * 5
+    source = tmp_path / "records.jsonl"
+    source.write_text("".join(lines))
+    phases: list[str] = []
+
+    def counted(**more: object) -> fastbpe.ChunkCounts:
+        return fastbpe.count_chunks(
+            fastbpe.files(source), "gpt2", max_bytes=4000, progress=lambda event: phases.append(event.phase), **more
+        )
+
+    whole = counted()
+    assert "measure" in phases and whole.corpus.documents < len(lines)
+    killed_in("counted", 1, lambda: counted(checkpoint=tmp_path / "work"))
+    phases.clear()
+    assert counted(checkpoint=tmp_path / "work", resume=True) == whole
+    assert list(dict.fromkeys(phases)) == ["skip", "count"]
+
+
 def test_blocks_that_are_others_are_noticed(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one, work = tmp_path / "one", tmp_path / "work"
     one.write_bytes(b"".join(path.read_bytes() for path in sorted(corpus.iterdir())))

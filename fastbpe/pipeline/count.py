@@ -141,7 +141,7 @@ def _count(
     weigh = rules.weigh
     if weigh and survey is not None:
         weigh.expect(printable(state.path) for state in corpus.states())
-    sample = sample_of(corpus, rules.max_bytes, rules.sample_seed, shown)
+    sample = sample_of(corpus, rules.max_bytes, rules.sample_seed, shown, before["sample"] if before else None)
     expected = (None if survey is None else survey.text_bytes) if sample is None else sample.expected
     runs = None if kept is None else Runs(kept.runs, before["runs"] if before else None)
     with BoundedCounter(table_bytes(memory, threads), runs=runs) as counter:

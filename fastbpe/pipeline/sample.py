@@ -61,7 +61,8 @@ class Sample:
     @property
     def state(self) -> dict[str, Any]:
         """How far it has come, between two calls of `blocks`, as plain values; set it to go on from there."""
-        state = {"taken": self._taken, "number": self._number, "over": self.over, "left_out": self.left_out}
+        state: dict[str, Any] = {"size": self.size, "taken": self._taken, "number": self._number}
+        state |= {"over": self.over, "left_out": self.left_out}
         return state | ({} if self.by_file is None else {"files": self.by_file.number, "bytes": self.by_file.taken})
 
     @state.setter
@@ -196,10 +197,17 @@ def _places(block: Block, kept: npt.NDArray[np.int64]) -> Iterator[Place]:
             first += len(inside)
 
 
-def sample_of(corpus: Corpus, max_bytes: str | int | None, seed: int | None, shown: Progress) -> Sample | None:
+def sample_of(
+    corpus: Corpus,
+    max_bytes: str | int | None,
+    seed: int | None,
+    shown: Progress,
+    measured: dict[str, Any] | None = None,
+) -> Sample | None:
     """The sample that parameters ask for; reads the corpus where that is the way to find the size of its text.
 
-    Where each file is a document, the corpus will not open what was not chosen.
+    Where each file is a document, the corpus will not open what was not chosen. measured: the state of the same sample
+    in a run before, which knows the size.
     """
     if max_bytes is None:
         if seed is not None:
@@ -215,6 +223,8 @@ def sample_of(corpus: Corpus, max_bytes: str | int | None, seed: int | None, sho
         return sample
     if survey is not None and survey.plain:
         return Sample(size, seed, survey.bytes)
+    if measured is not None:
+        return Sample(size, seed, measured["size"])
     again = corpus.again()
     if again is None:
         return Sample(size, seed, None)
