@@ -1,52 +1,39 @@
 """formats/checking.py: engines are asked when they are there, told of when not, and a difference is an error."""
 
-import random
-
 import pytest
+from check_formats import random_texts
 from effort import effort
-from exported import SPECIALS, code, poems, trained
+from exported import code, poems, trained
 from vocabularies import vocabulary
 
 from fastbpe.errors import FormatError
 from fastbpe.formats import checking, export
+from fastbpe.pattern.named import NAMED
 from fastbpe.tokenizer import Tokenizer
 
-ENGINES = [
-    *((to, library) for to in ("huggingface", "gpt2") for library in ("tokenizers", "transformers")),
-    ("tiktoken", "tiktoken"),
-    ("tekken", "tiktoken"),
-    ("gguf", "gguf"),
-]
+#: Whose libraries read which format, and which patterns they can be given.
+ENGINES = {
+    "huggingface": ("tokenizers", "transformers"),
+    "gpt2": ("tokenizers", "transformers"),
+    "tiktoken": ("tiktoken",),
+    "tekken": ("tiktoken",),
+    "gguf": ("gguf",),
+}
+PATTERNS = {"gpt2": ["gpt2"], "gguf": ["gpt2", "llama3", "qwen2"]}
+CASES = [(to, pattern) for to in ENGINES for pattern in PATTERNS.get(to, NAMED)]
 MANY = effort(20_000, 20)
-UNITS = [*"aAbeézZ09 ٣²\n\r\t'sStT.,!?-_#<|>/\\", "  ", "\r\n", "'ll", "ſ", "床", "。", "カ", "한", "\u0301", "👍"]
-UNITS += ["\u00a0", "\u3000", "\0", *SPECIALS]
 
 
-def random_texts(n: int) -> list[str]:
-    chosen = random.Random(7)
-    texts = ["".join(chosen.choices(UNITS, k=chosen.randrange(1, 30))) for _ in range(n // 2)]
-    points = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000 and chr(point).isprintable()]
-    return texts + ["".join(chosen.choices(points, k=chosen.randrange(1, 20))) for _ in range(n - n // 2)]
-
-
-@pytest.mark.parametrize(("to", "library"), ENGINES)
-def test_an_installed_engine_agrees_on_random_strings(tmp_path, to, library):
-    pytest.importorskip(library, reason=f"the library {library} is not installed")
-    placement = "first" if to == "tekken" else "last"
-    report = export(
-        trained("gpt2", placement), tmp_path / "x", to, sample=[*random_texts(MANY), code(), poems()[:300_000]]
-    )
-    (found,) = [check for check in report.checks if check.engine.startswith(library)]
-    assert found.texts > MANY
-
-
-@pytest.mark.parametrize("pattern", ["cl100k", "o200k", "llama3", "tekken", "poetry", "al1"])
-def test_every_pattern_on_random_strings(tmp_path, pattern):
-    for library in ("tokenizers", "tiktoken"):
+@pytest.mark.parametrize(("to", "pattern"), CASES)
+def test_installed_libraries_agree_on_random_strings(tmp_path, to, pattern):
+    """MANY strings, spread over the patterns; tools/check_formats.py gives all of them to each."""
+    for library in ENGINES[to]:
         pytest.importorskip(library, reason=f"the library {library} is not installed")
-    for to in ("huggingface", "tiktoken"):
-        report = export(trained(pattern), tmp_path / to, to, sample=random_texts(2_000))
-        assert max(check.texts for check in report.checks[1:]) > 2_000
+    own = random_texts(MANY)[list(NAMED).index(pattern) :: len(NAMED)]
+    tokenizer = trained(pattern, "first" if to == "tekken" else "last")
+    report = export(tokenizer, tmp_path / "x", to, sample=[*own, code()[:30_000], poems()[:10_000]])
+    assert [check.engine.split()[0] for check in report.checks] == ["fastbpe", *ENGINES[to]]
+    assert all(check.texts > len(own) for check in report.checks)
 
 
 def test_what_is_not_installed_is_told(tmp_path, monkeypatch):
