@@ -23,6 +23,7 @@ from fastbpe.kernels.idlist cimport IdBuffer, IdList, idlist_reserve
 from fastbpe.kernels.join cimport SOURCE_BYTES, TextSource, TextSources, source_room, source_write
 from fastbpe.kernels.match cimport MatchScratch, MatchTable, Matcher, match_chunk, match_bytes, match_free, match_init
 from fastbpe.kernels.mergetable cimport MergeList, MergeTable
+from fastbpe.kernels.pages cimport pages_advise
 from fastbpe.kernels.packed cimport (
     PACKED_LENGTH_SHIFT, PACKED_MAX, Packed, packed_equal, packed_hash, packed_hash_long, packed_load,
 )
@@ -44,7 +45,14 @@ cdef enum:
     ENDS = 4096         # chunk ends that are found at a time
     SLACK = 16          # places behind the output that a copy of constant size may write
     KEPT_IDS = 65536    # a scratch keeps an output of this size for the next call
+    KEPT_TEXT = 1 << 22  # bytes of a text
+    KEPT_LINKS = 65536  # entries of a heap, and as many links, for a chunk
     WITH_GIL = 4096     # bytes of text for which letting other threads run costs more than it gives
+
+
+cdef struct IdleBytes:
+    uint8_t* bytes
+    int64_t n
 
 
 cdef class Scratch:
@@ -53,6 +61,7 @@ cdef class Scratch:
     cdef BpeScratch bpe
     cdef MatchScratch match
     cdef IdList out
+    cdef IdleBytes text         # where a text is written that is not ASCII
     cdef int64_t ends[ENDS]
 
     def __cinit__(self, int64_t max_bytes):
@@ -64,11 +73,23 @@ cdef class Scratch:
         bpe_free(&self.bpe)
         match_free(&self.match)
         free(self.out.ids)
+        free(self.text.bytes)
+
+    cdef void tidy(self) noexcept:
+        """Gives back what only a long text needs."""
+        if self.out.capacity > KEPT_IDS:
+            free(self.out.ids)
+            self.out = IdList(NULL, 0, 0)
+        if self.text.n > KEPT_TEXT:
+            free(self.text.bytes)
+            self.text = IdleBytes(NULL, 0)
+        if self.bpe.heap_capacity > KEPT_LINKS:
+            bpe_free(&self.bpe)
 
     cdef int64_t n_bytes(self):
         return (
             cache_bytes(&self.cache) + self.bpe.heap_capacity * <int64_t>sizeof(BpeEntry)
-            + self.bpe.links_capacity * 8 + match_bytes(&self.match) + self.out.capacity * 4
+            + self.bpe.links_capacity * 8 + match_bytes(&self.match) + self.out.capacity * 4 + self.text.n
             + <int64_t>sizeof(self.ends)
         )
 
@@ -183,6 +204,7 @@ cdef class Encoder:
             with nogil:
                 _encode(&job, &span, 1, offsets)
         ids = scratch.take_list()
+        scratch.tidy()
         self.scratches.append(scratch)
         return ids
 
@@ -201,6 +223,7 @@ cdef class Encoder:
             if scratch.out.n:
                 view = ids
                 memcpy(&view[0], scratch.out.ids, scratch.out.n * sizeof(uint32_t))
+        scratch.tidy()
         self.scratches.append(scratch)
         return ids, offsets
 
@@ -220,6 +243,7 @@ cdef class Encoder:
             raise BufferError("the buffer cannot grow while an array shows it")
         cdef Scratch scratch = self.take_scratch()
         offsets = self.run(scratch, &buffer.list, data, spans, ends, whole)
+        scratch.tidy()
         self.scratches.append(scratch)
         return offsets
 
@@ -240,8 +264,9 @@ cdef class Encoder:
         job.out = &buffer.list
         with nogil:
             for i in range(sources.n):
-                _encode_source(&job, &sources.sources[i])
+                _encode_source(&job, &scratch.text, &sources.sources[i])
                 offset_view[i] = job.out.n
+        scratch.tidy()
         self.scratches.append(scratch)
         return offsets
 
@@ -283,23 +308,28 @@ cdef struct Job:
     Chunks chunks
 
 
-cdef int _encode_source(Job* job, const TextSource* source) except -1 nogil:
-    cdef uint8_t* written = NULL
+cdef int _encode_source(Job* job, IdleBytes* idle, const TextSource* source) except -1 nogil:
     cdef int64_t offsets[2]
-    cdef Span span = Span(0, source.n, source.n, -1)
+    cdef Span span
     job.data = <const uint8_t*>source.data
     job.n_data = source.n
     if source.kind != SOURCE_BYTES:
-        written = <uint8_t*>malloc(source_room(source))
-        if written == NULL:
+        idle_reserve(idle, source_room(source))
+        job.data = idle.bytes
+        job.n_data = source_write(source, idle.bytes)
+    span = Span(0, job.n_data, job.n_data, -1)
+    return _encode(job, &span, 1, offsets)
+
+
+cdef int idle_reserve(IdleBytes* idle, int64_t n) except -1 nogil:
+    if n > idle.n:
+        free(idle.bytes)
+        idle.n = 0
+        idle.bytes = <uint8_t*>malloc(n)
+        if idle.bytes == NULL:
             raise MemoryError
-        job.data = written
-        job.n_data = source_write(source, written)
-        span = Span(0, job.n_data, job.n_data, -1)
-    try:
-        _encode(job, &span, 1, offsets)
-    finally:
-        free(written)
+        pages_advise(idle.bytes, n)
+        idle.n = n
     return 0
 
 

@@ -17,7 +17,10 @@ cdef class TextSources:
     cdef list kept
 
 
-# Bytes that the text takes, or a few more where surrogates are joined.
-cdef int64_t source_room(const TextSource* source) noexcept nogil
+cdef inline int64_t source_room(const TextSource* source) noexcept nogil:
+    """Bytes that the text takes at most: two, three or four for a character, by its kind."""
+    return source.n if source.kind == SOURCE_BYTES else source.n * min(source.kind + 1, 4)
+
+
 # Writes the text and returns its bytes.
 cdef int64_t source_write(const TextSource* source, uint8_t* out) noexcept nogil

@@ -8,8 +8,8 @@ import numpy as np
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.buffer cimport PyBuffer_FillInfo
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
 from fastbpe.kernels.pages cimport pages_advise
@@ -21,6 +21,9 @@ cdef extern from "Python.h":
     const void* PyUnicode_DATA(object text)
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
     bint PyUnicode_IS_ASCII(object text)
+
+cdef enum:
+    BLOCK = 16  # characters that are written at once if they are ASCII
 
 
 def batch_stop(list texts not None, Py_ssize_t start, int64_t least):
@@ -64,9 +67,8 @@ def join_texts(list texts not None, Py_ssize_t start, Py_ssize_t stop):
     cdef TextSources sources = TextSources(texts, start, stop)
     out_ends = np.empty(n_texts, np.int64)
     cdef int64_t[::1] ends = out_ends
-    with nogil:
-        for i in range(n_texts):
-            room += source_room(&sources.sources[i])
+    for i in range(n_texts):
+        room += source_room(&sources.sources[i])
     joined = PyBytes_FromStringAndSize(NULL, room)
     out = <uint8_t*>PyBytes_AS_STRING(joined)
     with nogil:
@@ -115,18 +117,20 @@ cdef class Utf8:
 
     def __init__(self, text):
         cdef TextSource* source
-        cdef int64_t room
+        cdef uint8_t* trimmed
         self.sources = TextSources([text], 0, 1)
         source = &self.sources.sources[0]
         self.n = source.n
         if source.kind == SOURCE_BYTES:
             return
         with nogil:
-            room = source_room(source)
-            self.written = <uint8_t*>malloc(room)
+            self.written = <uint8_t*>malloc(source_room(source))
             if self.written != NULL:
-                pages_advise(self.written, room)
+                pages_advise(self.written, source_room(source))
                 self.n = source_write(source, self.written)
+                trimmed = <uint8_t*>realloc(self.written, self.n)
+                if trimmed != NULL:
+                    self.written = trimmed
         if self.written == NULL:
             raise MemoryError
 
@@ -143,60 +147,55 @@ cdef class Utf8:
         PyBuffer_FillInfo(buffer, self, data, self.n, 1, flags)
 
 
-cdef int64_t source_room(const TextSource* source) noexcept nogil:
-    cdef int64_t k, n = source.n, more = 0
-    cdef const uint8_t* one = <const uint8_t*>source.data
-    cdef const uint16_t* two = <const uint16_t*>source.data
-    cdef const uint32_t* four = <const uint32_t*>source.data
-    if source.kind == 1:
-        for k in range(n):
-            more += one[k] >> 7
-    elif source.kind == 2:
-        for k in range(n):
-            more += (two[k] >= 0x80) + (two[k] >= 0x800)
-    elif source.kind == 4:
-        for k in range(n):
-            more += (four[k] >= 0x80) + (four[k] >= 0x800) + (four[k] >= 0x10000)
-    return n + more
-
-
 cdef int64_t source_write(const TextSource* source, uint8_t* out) noexcept nogil:
-    cdef int64_t at = 0, n = source.n, size = 0
-    cdef const uint16_t* two = <const uint16_t*>source.data
-    cdef uint64_t four
-    if source.kind == SOURCE_BYTES:
-        memcpy(out, source.data, n)
-        return n
+    # The kind is known to the compiler in each.
+    if source.kind == 1:
+        return _write(source.data, 1, source.n, out)
+    if source.kind == 2:
+        return _write(source.data, 2, source.n, out)
+    if source.kind == 4:
+        return _write(source.data, 4, source.n, out)
+    memcpy(out, source.data, source.n)
+    return source.n
+
+
+cdef inline int64_t _write(const void* data, int kind, int64_t n, uint8_t* out) noexcept nogil:
+    cdef int64_t at = 0, stop, size = 0
     while at < n:
-        if source.kind == 2:
-            # Four ASCII characters at a time, whatever the byte order.
-            while n - at >= 4:
-                memcpy(&four, two + at, 8)
-                if four & <uint64_t>0xFF80FF80FF80FF80:
-                    break
-                out[size] = <uint8_t>two[at]
-                out[size + 1] = <uint8_t>two[at + 1]
-                out[size + 2] = <uint8_t>two[at + 2]
-                out[size + 3] = <uint8_t>two[at + 3]
-                at += 4
-                size += 4
-            if at == n:
-                break
-        size += _write_one(source, &at, out + size)
+        if n - at >= BLOCK and _write_ascii(data, kind, at, out + size):
+            at += BLOCK
+            size += BLOCK
+            continue
+        stop = min(at + BLOCK, n)
+        while at < stop:
+            size += _write_one(data, kind, n, &at, out + size)
     return size
 
 
-cdef inline uint32_t _character(const TextSource* source, int64_t at) noexcept nogil:
-    if source.kind == 1:
-        return (<const uint8_t*>source.data)[at]
-    if source.kind == 2:
-        return (<const uint16_t*>source.data)[at]
-    return (<const uint32_t*>source.data)[at]
+cdef inline uint32_t _character(const void* data, int kind, int64_t at) noexcept nogil:
+    if kind == 1:
+        return (<const uint8_t*>data)[at]
+    if kind == 2:
+        return (<const uint16_t*>data)[at]
+    return (<const uint32_t*>data)[at]
 
 
-cdef inline int64_t _write_one(const TextSource* source, int64_t* at, uint8_t* out) noexcept nogil:
+cdef inline bint _write_ascii(const void* data, int kind, int64_t at, uint8_t* out) noexcept nogil:
+    """Writes a block, or nothing when it is not all ASCII."""
+    cdef uint32_t seen = 0
+    cdef int k
+    for k in range(BLOCK):
+        seen |= _character(data, kind, at + k)
+    if seen >= 0x80:
+        return False
+    for k in range(BLOCK):
+        out[k] = <uint8_t>_character(data, kind, at + k)
+    return True
+
+
+cdef inline int64_t _write_one(const void* data, int kind, int64_t n, int64_t* at, uint8_t* out) noexcept nogil:
     """Writes the character at at[0] and goes on behind it; returns its bytes."""
-    cdef uint32_t code = _character(source, at[0]), low
+    cdef uint32_t code = _character(data, kind, at[0]), low
     at[0] += 1
     if code < 0x80:
         out[0] = <uint8_t>code
@@ -206,7 +205,7 @@ cdef inline int64_t _write_one(const TextSource* source, int64_t* at, uint8_t* o
         out[1] = <uint8_t>(0x80 | code & 0x3F)
         return 2
     if code >> 11 == 0x1B:
-        low = _character(source, at[0]) if at[0] < source.n else 0
+        low = _character(data, kind, at[0]) if at[0] < n else 0
         if code < 0xDC00 and low >> 10 == 0x37:
             at[0] += 1
             code = 0x10000 + ((code & 0x3FF) << 10 | low & 0x3FF)
