@@ -23,6 +23,8 @@ from fastbpe.report.gather import gather
 from fastbpe.report.page import decimals, percent, render, whole
 from fastbpe.report.texts import Text
 
+pytestmark = pytest.mark.skipif("FASTBPE_BUILD" in os.environ, reason="once, with the release build's tests")
+
 HOSTILE = [
     b"</script><script>window.hurt = 1</script>",
     b"<img src=x onerror='window.hurt=2'>",
@@ -153,11 +155,6 @@ def test_filters() -> None:
 
 # In a browser
 
-browser_needed = [
-    pytest.mark.skipif(PROGRAM is None, reason="no chromium here"),
-    pytest.mark.skipif("FASTBPE_BUILD" in os.environ, reason="once, with the release build's tests"),
-]
-
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
@@ -174,7 +171,7 @@ def opened(browser: Browser, page: str, path: Path, **window: Any) -> Browser:
 
 
 class TestInABrowser:
-    pytestmark = browser_needed
+    pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no chromium here")
 
     def test_no_error_no_request_charts_drawn(self, browser: Browser, page: str, tmp_path: Path) -> None:
         opened(browser, page, tmp_path / "page.html")
