@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fastbpe.kernels.lanes import use_wide
 from fastbpe.kernels.split import SplitTable, split_carefully, split_ends
 from fastbpe.pattern.automaton import compile_pattern
 from fastbpe.pattern.lanes import lane_table
@@ -47,7 +48,13 @@ def text_of(seed, n_bytes, n_kinds):
 )  # fmt: skip
 def test_same_ends_as_a_careful_scan(table, seed, n_bytes, n_kinds, capacity):
     data = text_of(seed, n_bytes, n_kinds)
-    assert np.array_equal(split_ends(data, None, table, capacity), split_carefully(data, table)[0])
+    expected, _ = split_carefully(data, table)
+    try:
+        for wide in (False, True):
+            use_wide(wide)
+            assert np.array_equal(split_ends(data, None, table, capacity), expected)
+    finally:
+        use_wide(True)
 
 
 @pytest.mark.parametrize("number", range(len(NAMED) - 1))
