@@ -40,6 +40,9 @@ def test_round_trips_with_every_pattern(tmp_path, to, pattern, placement) -> Non
         assert again.encode(text, allowed_special="all") == tokenizer.encode(text, allowed_special="all")
         assert again.encode(text) == tokenizer.encode(text)
     assert again.model.tokens == tokenizer.model.tokens
+    assert again.pattern == tokenizer.pattern
+    if to in ("huggingface", "gpt2"):
+        assert again == tokenizer
     if to not in ("minbpe", "bpe-v1", "tekken"):
         assert again.model.roles == tokenizer.model.roles
 

@@ -49,6 +49,11 @@ def test_roles_by_the_user(tmp_path):
         load(tmp_path / "t.json", normalizer="NFD")
 
 
+def test_a_pipe_is_no_file():
+    with pytest.raises(FormatError, match="/dev/null: a pipe or a device"):
+        load("/dev/null")
+
+
 HEAD = b"GGUF" + struct.pack("<IQQ", 3, 0, 1)
 STRING = struct.pack("<Q", 3) + b"key"
 

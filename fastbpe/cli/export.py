@@ -59,7 +59,7 @@ def export(
     if not report.checks:
         print("  not checked")
     if report.left_out:
-        print(f"  the format has no place for, so say it to what reads the file: {'; '.join(report.left_out)}")
+        print(f"  the format does not hold, say it to what reads the file: {'; '.join(report.left_out)}")
 
 
 def start_of(path: Path) -> bytes:

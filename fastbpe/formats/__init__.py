@@ -58,6 +58,8 @@ def _inside(directory: Path) -> Path:
 
 
 def _read(path: Path, given: Given) -> Tokenizer:
+    if path.exists() and not path.is_file():
+        raise FormatError("a pipe or a device, and not a file: save what it gives as a file first")
     with path.open("rb") as file:
         head = file.read(4096)
     if head.startswith(gguf.MAGIC):

@@ -123,7 +123,8 @@ def files(tokenizer: Tokenizer, name: str) -> dict[str, bytes]:
     if preset is None:
         known = ", ".join(key if isinstance(row[0], tuple) else row[0] for key, row in PRESETS.items())
         raise ParameterError(
-            f"llama.cpp takes no pattern, it has names for some it knows: {known}; this tokenizer's is another"
+            f"llama.cpp takes no pattern, it has names for some it knows: {known}; this tokenizer's is another, so it "
+            "cannot be used there: train one with a pattern of these"
         )
     if isinstance(model.pattern, str) and model.unmatched != "refuse":
         raise ParameterError("llama.cpp may drop text that its pattern leaves unmatched, this tokenizer keeps it")

@@ -104,7 +104,10 @@ def files(tokenizer: Tokenizer, name: str) -> dict[str, bytes]:
     model = tokenizer.model
     holding.no_normalizer(model, WHAT)
     if model.pattern_name != "gpt2":
-        raise ParameterError(f"{WHAT} has no pattern, its readers split by gpt2's, and this tokenizer by another")
+        raise ParameterError(
+            f"{WHAT} has no pattern, its readers split by gpt2's, and this tokenizer by another: write huggingface, "
+            "whose files hold it"
+        )
     merges = holding.merges_in(model, "a GPT-2 vocabulary has")
     characters = dict(zip(model.ids.tolist(), map(to_characters, model.tokens), strict=True))
     vocabulary = {token: id for id, token in characters.items()}

@@ -7,7 +7,8 @@ alone, and a rank table encodes as the merge list of these pairs does (`Model.la
 rank table does when both have the same such pairs in the same order.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from fastbpe.formats.reading import shown
 from fastbpe.kernels.mergetable import MergeList
 from fastbpe.kernels.ranktable import last_pairs
 from fastbpe.model import Model, model_of_ranks
+from fastbpe.pattern.named import NAMED
 from fastbpe.pattern.spelling import Spelling
 
 
@@ -96,6 +98,12 @@ def spelled(spelling: Spelling, engine: str) -> str:
     if spelling.text is None:
         raise ParameterError(f"the pattern cannot be written for {engine}: {spelling.reason}")
     return spelling.text
+
+
+@cache
+def named_spellings(spell: Callable[[str], Spelling]) -> dict[str | None, str]:
+    """Texts of the named patterns by how `spell` writes them: who reads a spelling there means the named pattern."""
+    return {spell(text).text: text for text in NAMED.values() if text is not None}
 
 
 def no_beginning_of_another(names: Iterable[str], what: str) -> None:

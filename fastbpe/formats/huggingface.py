@@ -234,6 +234,8 @@ def _split_pattern(row: dict[str, Any]) -> str:
         raise FormatError(f"{place}.pattern: {shown(kind)} of {shown(text)}")
     if kind == "String":
         text = f"(?:{_META.sub(lambda match: chr(92) + match[0], text)})"
+    elif text in (named := holding.named_spellings(oniguruma)):
+        text = named[text]
     else:
         _check_spelling(text, place)
     behaviour = row.get("behavior")

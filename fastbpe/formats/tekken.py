@@ -61,7 +61,7 @@ def read(root: dict[str, Any], path: Path | None, given: Given) -> Tokenizer:
         tokens,
         [],
         given,
-        "none" if pattern == ANYTHING else pattern,
+        "none" if pattern == ANYTHING else holding.named_spellings(fancy_regex).get(pattern, pattern),
         priority="rank table",
         whole_chunk_first=True,
         special_tokens=specials or given.special_ids(0),
@@ -79,8 +79,8 @@ def files(tokenizer: Tokenizer, name: str) -> dict[str, bytes]:
         or not np.array_equal(model.ids, np.arange(n_special, n_special + n))
     ):
         raise ParameterError(
-            f"{WHAT} has its special tokens first (special_placement='first'), then the others without gaps: "
-            "ids would change"
+            f"{WHAT} has its special tokens first, then the others without gaps: ids would change (train with "
+            "--special-placement first)"
         )
     if model.tokens[:256] != [bytes([byte]) for byte in range(256)]:
         raise ParameterError(f"{WHAT} has the bytes in order before all other tokens: ids would change")

@@ -107,7 +107,8 @@ def _beside(path: Path, given: Given) -> Given:
         raise FormatError(f"{path.name} beside it has no pat_str, special_tokens and roles: say pattern yourself")
     for name, id in specials.items():
         whole(id, f"{path.name}: the id of {name!r}")
-    pattern = "none" if root["pat_str"] == ANYTHING else root["pat_str"]
+    text = root["pat_str"]
+    pattern = "none" if text == ANYTHING else holding.named_spellings(fancy_regex).get(text, text)
     if given.special_tokens is not None:
         specials, roles = given.special_tokens, {}
     return Given(pattern, specials, given.normalizer, given.id_offset, {**roles, **given.roles})
