@@ -104,7 +104,7 @@ OPTIONS = [
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join({"pack", "format"} & {*options}) or "npy")
-@pytest.mark.parametrize("seed", range(effort(9)))
+@pytest.mark.parametrize("seed", range(effort(8)))
 def test_killed_again_and_again(run, tmp_path, seed, options):
     run(tmp_path / "whole", **options)
     out = tmp_path / "out"
