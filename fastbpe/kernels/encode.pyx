@@ -41,7 +41,7 @@ cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object text)
 
 cdef enum:
-    GROUP = 64          # chunks whose cache lines are on their way at a time
+    GROUP = 128          # chunks whose cache lines are on their way at a time
     ENDS = 4096         # chunk ends that are found at a time
     SLACK = 16          # places behind the output that a copy of constant size may write
     KEPT_IDS = 65536    # a scratch keeps an output of this size for the next call
