@@ -20,6 +20,7 @@ from fastbpe.kernels.ranktable import last_pairs, rank_pairs, rising_pairs
 from fastbpe.kernels.special import MAX_SPECIAL_BYTES
 from fastbpe.kernels.tokens import first_wrong_merge, tokens_of_merges
 from fastbpe.normalizing import NORMALIZERS
+from fastbpe.pattern.named import name_of
 from fastbpe.text import utf8
 
 ROLES = ("bos", "eos", "pad")
@@ -55,7 +56,6 @@ class Model:
     tokens that are text, as <think>."""
     pattern: str | tuple[str, ...] | None = None
     """The split pattern's text, or several that split in a row; None: a document is one chunk."""
-    pattern_name: str | None = None
     unmatched: str = "refuse"
     priority: str = "merge list"
     """"merge list": the pair of the lowest rank merges first; "rank table": two tokens may merge when their joined
@@ -112,6 +112,11 @@ class Model:
         if self.priority == CHARACTERS:
             raise ParameterError("a character tokenizer has no tokens for bytes: this needs a byte-level one")
         return np.array([self.token_ids[bytes([byte])] for byte in range(256)], np.uint32)
+
+    @property
+    def pattern_name(self) -> str | None:
+        """The name of the pattern, if it has one."""
+        return name_of(self.pattern)
 
     @property
     def denominator(self) -> int:

@@ -6,7 +6,8 @@
     whole_chunk_first   whether a chunk that is a token is that token, whatever the merges say
     fingerprint         SHA-256 of what encoding and decoding depend on, checked at load
     pattern             a text, several in a list when they split in a row, or null
-    pattern_name, unmatched, normalizer
+    pattern_name        for people: it follows from the pattern
+    unmatched, normalizer
     roles               {"bos": name, "eos": name, "pad": name}, those that are named
     special_tokens      [[id, name], ..], ascending
     kept_tokens         [name, ..] of those that decoding keeps when it skips special tokens; not there for none
@@ -132,8 +133,6 @@ def _model(root: dict[str, Any]) -> Model:
         pattern = tuple(pattern)
     if pattern is not None and not isinstance(pattern, str | tuple):
         raise FormatError("pattern: not a string, several in a list, or null")
-    if root.get("pattern_name") is not None and not isinstance(root["pattern_name"], str):
-        raise FormatError("pattern_name: not a string or null")
     if not isinstance(root.get("priority"), str) or not isinstance(root.get("whole_chunk_first"), bool):
         raise FormatError("priority, whole_chunk_first: not a string and true or false")
     if root.get("normalizer") is not None and not isinstance(root["normalizer"], str):
@@ -151,7 +150,6 @@ def _model(root: dict[str, Any]) -> Model:
         roles=roles,
         kept_tokens=tuple(kept),
         pattern=pattern,
-        pattern_name=root.get("pattern_name"),
         unmatched=root["unmatched"],
         priority=root["priority"],
         whole_chunk_first=root["whole_chunk_first"],

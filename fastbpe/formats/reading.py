@@ -162,7 +162,6 @@ def tokenizer_of(
             starts=np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))),
             merges=np.array(merges, np.int64).reshape(-1, 3),
             pattern=splitter.pattern,
-            pattern_name=splitter.name,
             unmatched=splitter.unmatched,
             roles=roles,
             **{"normalizer": given.normalizer, **fields},

@@ -48,7 +48,7 @@ NAMED: dict[str, str | None] = {
 """Name -> pattern text; ``none`` has none: the whole document is one chunk."""
 
 
-def name_of(text: str | None) -> str | None:
+def name_of(text: str | tuple[str, ...] | None) -> str | None:
     """The name of a pattern's text, None when it has none."""
     return next((name for name, named in NAMED.items() if named == text), None)
 
