@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from fastbpe.cli import options
 from fastbpe.cli.source import text_source, told
 from fastbpe.errors import DataWarning, ParameterError
+from fastbpe.text import counted
 
 if TYPE_CHECKING:
     from fastbpe.report.cost import Model
@@ -154,5 +155,5 @@ def told_figures(figures: dict[str, Any], output: Path | None) -> str:
     """The short answers, and where the page is."""
     lines = [f"{answer['question']} {answer['answer']}" for answer in figures["answers"]]
     if output is not None:
-        lines.append(f"{output}: {figures['tokenizers'][0]['name']} on {len(figures['sources']):,} sources")
+        lines.append(f"{output}: {figures['tokenizers'][0]['name']} on {counted(len(figures['sources']), 'source')}")
     return "\n".join(lines)
