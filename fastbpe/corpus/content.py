@@ -111,7 +111,7 @@ def _read(
     else:
         report.boms += head.startswith(BOM)
         pieces = read_text(peeked, options, block_bytes)
-        yield from _numbered(_held_back(pieces, name) if in_archive else pieces, name)
+        yield from _numbered(_held_back(pieces) if in_archive else pieces, name)
 
 
 def _numbered(pieces: Iterator[Piece], name: str) -> Iterator[SourcePiece]:
@@ -138,7 +138,7 @@ def _table(
     return read_table(seekable, kind, options, block_bytes, report, name)
 
 
-def _held_back(pieces: Iterator[Piece], name: str) -> Iterator[Piece]:
+def _held_back(pieces: Iterator[Piece]) -> Iterator[Piece]:
     """The pieces, each document only when it has ended; one of more than HELD_BYTES in parts."""
     held: list[Piece] = []
     size = 0
