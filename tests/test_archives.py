@@ -1,3 +1,4 @@
+import gzip
 import io
 import os
 import tarfile
@@ -58,3 +59,21 @@ def test_every_cut_is_seen():
             for file, name in members(io.BytesIO(data[:cut]), None, SourceReport("s"), "t.tar"):
                 found.append((name, file.read()))
         assert found == whole[: len(found)]
+
+
+def test_archives_one_after_the_other():
+    one, two = packed([("a.txt", b"a" * 3000)]), packed([("b.txt", b"b")])
+    expected = read(one) + read(two)
+    short = one.rstrip(b"\0")
+    short += bytes(-len(short) % 512)
+    for between in (one, short + bytes(512), short + bytes(1024), one + bytes(512 * 200)):
+        assert read(between + two) == expected
+        assert read(between + two + one) == expected + read(one)
+    for more in (b"x" * 9000, b"x", gzip.compress(two)):
+        found = []
+        with pytest.raises(Damaged, match=r"t\.tar: something that is no archive follows its end"):
+            for file, name in members(io.BytesIO(one + more), None, SourceReport("s"), "t.tar"):
+                found.append((name, file.read()))
+        assert found == read(one)
+    with pytest.raises(Damaged, match=r"t\.tar: is cut short"):
+        read(one + packed([("b.txt", b"b" * 3000)])[:2000])

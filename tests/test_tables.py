@@ -74,6 +74,29 @@ def test_a_cut_file_never_passes_as_whole(tmp_path, kind):
             read(io.BytesIO(data[: int(len(data) * part)]), kind)
 
 
+def test_a_stream_that_stops_between_batches_is_cut(tmp_path):
+    data = Path(written(tmp_path / "a", "arrow stream")).read_bytes()
+    file = io.BytesIO(data)
+    messages, bounds = ipc.MessageReader.open_stream(file), []
+    with pytest.raises(StopIteration):
+        while True:
+            messages.read_next_message()
+            bounds.append(file.tell())
+    assert len(bounds) == 8 and bounds[-1] + 8 == len(data)
+    for rows, bound in zip([0, 300, 600, 900, 1200, 1500, 1800, 2000], bounds, strict=True):
+        with pytest.raises(Damaged, match=f"stops before the mark of its end.*; {rows} rows before"):
+            read(io.BytesIO(data[:bound]), "arrow stream")
+
+
+def test_streams_one_after_the_other(tmp_path):
+    data = Path(written(tmp_path / "a", "arrow stream")).read_bytes()
+    documents, numbers, _ = read(io.BytesIO(data + data), "arrow stream")
+    assert (documents, numbers) == (TEXTS + TEXTS, list(range(1, 4001)))
+    for more in (b"x", b"something else", data[:100]):
+        with pytest.raises(Damaged, match="2000 rows before were read"):
+            read(io.BytesIO(data + more), "arrow stream")
+
+
 def test_batches_before_a_cut_are_kept(tmp_path):
     path = written(tmp_path / "a", "arrow stream")
     os.truncate(path, int(os.path.getsize(path) * 0.7))

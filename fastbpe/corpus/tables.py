@@ -95,9 +95,20 @@ def _arrow_file(file: Any, options: ReaderOptions) -> Iterator[Any]:
 def _arrow_stream(file: Any, options: ReaderOptions) -> Iterator[Any]:
     import pyarrow.ipc as ipc
 
-    with _source(file) as source, ipc.open_stream(source) as reader:
-        columns_wanted(reader.schema.names, options)
-        yield from reader
+    if isinstance(file, str | bytes):
+        with open(file, "rb") as opened:
+            yield from _arrow_stream(opened, options)
+        return
+    whole = _UntilEnd(file)
+    while True:
+        with _source(whole) as source, ipc.open_stream(source) as reader:
+            columns_wanted(reader.schema.names, options)
+            yield from reader
+        if whole.over:
+            # The library takes a stream that stops between two batches for one that ends.
+            raise EOFError("it stops before the mark of its end")
+        if not whole.goes_on():
+            return
 
 
 def _csv(
@@ -159,6 +170,37 @@ def _csv(
         tell()
         if held is not None:
             yield held
+
+
+class _UntilEnd:
+    """A stream that tells whether it was asked for more than there is (`over`), and whether another one follows."""
+
+    closed = False
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._next = b""
+        self.over = False
+
+    def read(self, n: int = -1, /) -> bytes:
+        data, self._next = self._next, b""
+        if n < 0 or len(data) < n:
+            data += self._file.read(n if n < 0 else n - len(data))
+        self.over = not data and n != 0
+        return data
+
+    def goes_on(self) -> bool:
+        self._next = self._file.read(1)
+        return bool(self._next)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        pass
 
 
 class _UntilDamage:
