@@ -71,16 +71,16 @@ def encode_dataset(
     document longer than a row begins a row and goes on in the next ones; the manifest counts these. Every shard then
     holds whole rows: `np.load(file).reshape(-1, pack)`. megatron and dolma have no rows.
 
-    `eos_token` and `bos_token` name special
-    tokens to put at every document's end (with eos_place="prepend" at its start) and start; without eos_token nothing
-    in the tokens themselves tells documents apart, only the index does. Special tokens in the text are ordinary text
-    unless `allowed_special` names them or is "all"; the manifest counts those left as text. `errors` says what to do
-    with bytes that are not UTF-8: "keep" and count them, "strict" raises DataError, "replace" puts U+FFFD there.
+    `eos_token` and `bos_token` name special tokens to put at every document's end (with eos_place="prepend" at its
+    start) and start; without eos_token nothing in the tokens themselves tells documents apart, only the index does.
+    Special tokens in the text are ordinary text unless `allowed_special` names them or is "all"; the manifest counts
+    those left as text. `errors` says what to do with bytes that are not UTF-8: "keep" and count them, "strict" raises
+    DataError, "replace" puts U+FFFD there.
 
     A directory that holds anything is refused. After a crash `resume=True` with the same source and parameters goes
-    on, and ends with the bytes of an undisturbed run; what is complete is read again, the source too, and refused
-    when it has changed. Raises ParameterError, DataError for the source, FastbpeError
-    when the disk is full (the complete shards stay) or another run is writing there.
+    on, and ends with the bytes of an undisturbed run; what is complete is read again, the source too, and refused when
+    it has changed. Raises ParameterError, DataError for the source, FastbpeError when the disk is full (the complete
+    shards stay) or another run is writing there.
     """
     out = Path(out)
     workers = thread_count(threads)
