@@ -4,8 +4,13 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-import torch
-from torch.utils.data import Dataset, IterableDataset, get_worker_info
+try:
+    import torch
+    from torch.utils.data import Dataset, IterableDataset, get_worker_info
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"{error}: fastbpe.data needs pip install 'fastbpe-engine[torch]'", name=error.name
+    ) from None
 
 from fastbpe.shards.reader import TokenShards
 from fastbpe.shards.windows import Plan, Window, Windows

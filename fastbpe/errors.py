@@ -4,7 +4,9 @@ The command line turns the class into its exit code, so a class is a kind of rem
 data, or give the machine what it lacks.
 """
 
+import operator
 from collections.abc import Iterable
+from typing import SupportsIndex
 
 
 class FastbpeError(Exception):
@@ -55,6 +57,13 @@ class MemoryBoundError(FastbpeError, MemoryError):
     def __init__(self, message: str, counts: object = None) -> None:
         super().__init__(message)
         self.counts = counts
+
+
+def whole_number(parameter: str, value: object) -> int:
+    """The value as an int. Raises ParameterError, which names the parameter, when it is no whole number."""
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        raise ParameterError(f"{parameter} must be a whole number, not {value!r:.50} ({type(value).__name__})")
+    return operator.index(value)
 
 
 def check_choice(parameter: str, value: object, choices: Iterable[object]) -> None:

@@ -6,7 +6,6 @@ pickles as its data and is the same after as before.
 """
 
 import itertools
-import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fastbpe.errors import DataError, ParameterError, check_choice
+from fastbpe.errors import DataError, ParameterError, check_choice, whole_number
 from fastbpe.kernels.encode import Encoder
 from fastbpe.kernels.idlist import IdBuffer
 from fastbpe.kernels.join import total_length
@@ -29,7 +28,7 @@ from fastbpe.pattern.splitter import Splitter
 from fastbpe.pieces import Batch, Piece, batches
 from fastbpe.specials import Data, Names, SpecialChooser, Specials
 from fastbpe.stream import StreamDecoder
-from fastbpe.text import to_bytes
+from fastbpe.text import counted, to_bytes
 from fastbpe.threads import ordered_map, thread_count
 from fastbpe.vocabulary import Vocabulary
 
@@ -197,7 +196,7 @@ class Tokenizer:
         if id is None:
             id = self._special_ids.get(token)
         if id is None:
-            raise DataError(f"no token is {token!r}")
+            raise DataError(f"no token is {token!r}; encode it (fastbpe show) to see the tokens it is cut into")
         return id
 
     def __eq__(self, other: object) -> bool:
@@ -210,7 +209,7 @@ class Tokenizer:
 
     def __repr__(self) -> str:
         pattern = self.pattern_name or self.pattern
-        specials = f"{len(self.special_tokens)} special tokens"
+        specials = counted(len(self.special_tokens), "special token")
         return f"<{type(self).__name__}: {self.vocab_size} ids, pattern {pattern!r}, {specials}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -385,7 +384,7 @@ class Tokenizer:
         placement = model.special_placement
         if placement is None:
             raise ParameterError("only a vocabulary in training's own layout can be truncated: this one has another")
-        vocab_size = operator.index(vocab_size)
+        vocab_size = whole_number("vocab_size", vocab_size)
         floor = 256 + len(model.special_tokens)
         if vocab_size < floor:
             raise ParameterError(f"vocab_size {vocab_size} is below the floor of {floor}: 256 bytes and the specials")

@@ -52,7 +52,7 @@ def test_there_and_back(fastbpe_command: Shell, place: Path) -> None:
 
 def test_messages(fastbpe_command: Shell, place: Path) -> None:
     err = fastbpe_command("encode", "tok.json", "text", "-o", "shards", "--progress", "none").err
-    assert "no --eos" in err
+    assert "no --eos (<|e|> would be the tokenizer's): only the index tells" in err
     assert "<|e|> occurs 1 time in the text and was left as text" in err
     allowed = ("encode", "tok.json", "text", "-o", "allowed", "--progress", "none", "--allowed-special", "all")
     assert "left as text" not in fastbpe_command(*allowed, "--eos", "<|e|>").err
@@ -231,5 +231,11 @@ def test_fields_filters_and_formats(fastbpe_command: Shell, place: Path) -> None
     )
     assert nothing.code == 3  # no record was good
     assert "plain text, which has no field 'x'" in nothing.err
+    assert "no document was left to encode: n holds no tokens" in nothing.err
+    assert nothing.err.count("which has no field") == 1
+    (place / "b.jsonl").write_text('{"body": "text"}\n')
+    unnamed = fastbpe_command("encode", "tok.json", "b.jsonl", "-o", "b", "--eos", "<|e|>", "--progress", "none")
+    assert unnamed.code == 3
+    assert "no field 'text' or 'content'; the first: b.jsonl, line 1; check --text-field and --where\n" in unnamed.err
     refused = ("encode", "tok.json", "text", "-o", "r", "--eos", "<|e|>", "--format", "dolma", "--val-fraction", "0.1")
     fastbpe_command(*refused, "--progress", "none").failed(2, "dolma knows no splits")

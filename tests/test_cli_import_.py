@@ -16,7 +16,7 @@ def test_import_a_rank_file(fastbpe_command, tmp_path):
         "<|endoftext|>=50256", "--eos", "<|endoftext|>",
     )  # fmt: skip
     assert outcome.code == 0, outcome
-    assert outcome.out == f"{tmp_path}/tok.json: 50,257 ids, 1 special tokens, pattern gpt2\n"
+    assert outcome.out == f"{tmp_path}/tok.json: 50,257 ids, 1 special token, pattern gpt2\n"
     loaded = load(tmp_path / "tok.json")
     assert loaded.eos_id == 50256 and loaded.encode("床 a") == vocabulary("gpt2").encode("床 a")
     fastbpe_command("import", tmp_path / "g.tiktoken", "-o", tmp_path / "x").failed(2, "pattern", "holds none")

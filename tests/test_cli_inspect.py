@@ -94,7 +94,7 @@ def test_characters(fastbpe_command: Shell, tmp_path: Path) -> None:
     path = tmp_path / "characters.json"
     CharTokenizer.from_characters("月明 ", ["<s>"]).save(path)
     out = fastbpe_command("inspect", path).out
-    assert "4 (largest 3): 3 characters, 1 special tokens" in out
+    assert "4 (largest 3): 3 characters, 1 special token\n" in out
     assert fastbpe_command("inspect", path, "--token", "月").out == "0 |月|\n"
 
 

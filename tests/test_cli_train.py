@@ -65,6 +65,26 @@ def test_several_sizes_from_one_training(fastbpe_command: Shell, text: Path, tmp
         assert (tmp_path / f"tok-{size}.json").read_bytes() == alone.read_bytes()
 
 
+def test_fewer_ids_than_were_asked_for(fastbpe_command: Shell, text: Path, tmp_path: Path) -> None:
+    command = ("train", text, "-o", tmp_path / "{size}.json", "--vocab-size", "270,9999", "--progress", "none")
+    code, out, err = fastbpe_command(*command, "--min-frequency", "20")
+    assert (code, err) == (0, "")
+    enough, few = out.splitlines()
+    assert enough == f"{tmp_path}/270.json: 270 ids, 14 merges, stopped by vocab_size"
+    assert few.startswith(f"{tmp_path}/9999.json: 2")
+    assert " ids of 9,999, " in few
+    told = "stopped by min_frequency: no other pair occurs 20 times; more text gives more"
+    assert few.endswith(f"{told}, or a lower --min-frequency")
+    assert fastbpe_command(*command, "--min-frequency", "1").out.endswith("occurs 1 time; more text gives more\n")
+
+
+def test_records_that_were_all_left_out(fastbpe_command: Shell, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "abc", "lang": "en"}\n' * 3)
+    command = ("train", tmp_path / "a.jsonl", "-o", tmp_path / "tok.json", "--vocab-size", "300")
+    told = "0 documents, 0 bytes; skipped were 3, the first: left out by where"
+    fastbpe_command(*command, "--where", "lang=fr", "--progress", "none").failed(3, told)
+
+
 def test_chunk_counts_in_place_of_text(fastbpe_command: Shell, tmp_path: Path) -> None:
     for name, text in (("a", TEXT), ("b", TEXT.upper())):
         (tmp_path / f"{name}.txt").write_text(text)
@@ -161,7 +181,7 @@ def test_the_log_of_merges(fastbpe_command: Shell, text: Path, tmp_path: Path) -
         (["text.txt", "-o", ".", "--vocab-size", "300"], 2, ["is a directory"]),
         (["missing.txt", "-o", "tok.json", "--vocab-size", "300"], 3, ["missing.txt", "no such file"]),
         (["*.md", "-o", "tok.json", "--vocab-size", "300"], 3, ["*.md", "no file matches"]),
-        (["empty.txt", "-o", "tok.json", "--vocab-size", "300"], 3, ["no text to train on", "1 documents"]),
+        (["empty.txt", "-o", "tok.json", "--vocab-size", "300"], 3, ["no text to train on", "1 document,"]),
         (["folder", "-o", "tok.json", "--vocab-size", "300"], 3, ["no text to train on", "0 documents"]),
         (["image.txt", "-o", "tok.json", "--vocab-size", "300"], 3, ["image.txt", "a PNG image"]),
         (["bad.txt", "-o", "tok.json", "--vocab-size", "300", "--errors", "strict"], 3, ["bad.txt", "3"]),

@@ -1,6 +1,8 @@
 """fastbpe/__init__.py: the public names, and where they live."""
 
+import importlib
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,3 +24,11 @@ def test_the_stub_has_the_same_names() -> None:
 def test_other_names_are_no_attributes() -> None:
     with pytest.raises(AttributeError, match="no attribute 'bogus'"):
         fastbpe.bogus  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_what_fastbpe_data_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "fastbpe.data", raising=False)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ModuleNotFoundError, match=r"needs pip install 'fastbpe-engine\[torch\]'") as caught:
+        importlib.import_module("fastbpe.data")
+    assert caught.value.name == "torch"

@@ -88,6 +88,8 @@ def test_counts_bring_their_pattern_and_special_tokens():
     [
         ({"vocab_size": 257, "special_tokens": ["<a>", "<b>"]}, "below the floor of 258"),
         ({"vocab_size": 10**30}, "do not fit in 32 bits"),
+        ({"vocab_size": "300"}, r"vocab_size must be a whole number, not '300' \(str\)"),
+        ({"special_tokens": {"<s>": 5}}, r"which training gives: list\(names\)"),
         ({"min_frequency": 0}, "min_frequency=0"),
         ({"max_token_length": 0}, "max_token_length=0"),
         ({"special_placement": "middle"}, "special_placement='middle'"),

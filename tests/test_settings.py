@@ -17,6 +17,11 @@ def test_entries_are_those_of_a_manifest():
     assert (manifest.reader["lines"], manifest.reader["errors"], manifest.val_fraction) == (True, "strict", 0.5)
 
 
+def test_a_path_is_no_tokenizer():
+    with pytest.raises(ParameterError, match=r"give what fastbpe\.load\(path\) returns, not str"):
+        settled("tok.json", ReaderOptions())  # type: ignore[arg-type]
+
+
 def test_shards_hold_whole_rows():
     _, entries = settled(TOKENIZER, ReaderOptions(), pack=7, shard_tokens=100)
     assert (entries["shard_tokens"], entries["pack"], entries["pad_token"], entries["pad_id"]) == (98, 7, "<p>", 257)

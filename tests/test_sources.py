@@ -151,6 +151,8 @@ def test_refused_sources(tmp_path):
     [
         lambda: files(),
         lambda: files(b"a"),
+        lambda: files(["a", "b"]),
+        lambda: files(5),
         lambda: files(""),
         lambda: files("-", "-"),
         lambda: files("a", separator=""),

@@ -100,8 +100,12 @@ def encode(
         go = "goes" if manifest.longer_than_row == 1 else "go"
         print(f"fastbpe: {longer} longer than a row of {pack:,} tokens {go} on in the next rows", file=sys.stderr)
     if eos is None:
-        print("fastbpe: no --eos: only the index tells where documents end, the tokens do not", file=sys.stderr)
+        own = loaded.model.roles.get("eos")
+        name = f" ({own} would be the tokenizer's)" if own else ""
+        print(f"fastbpe: no --eos{name}: only the index tells where documents end, the tokens do not", file=sys.stderr)
     code = told(manifest.sources)
+    if not manifest.documents:
+        print(f"fastbpe: no document was left to encode: {output} holds no tokens", file=sys.stderr)
     for name, n in manifest.special_left_as_text.items():
         print(f"fastbpe: {name} occurs {counted(n, 'time')} in the text and was left as text", file=sys.stderr)
     if manifest.invalid_bytes:

@@ -28,12 +28,17 @@ def export(
         bool,
         Parameter(
             negative="--no-check",
+            show_default=False,
             help="Read the files back, and ask the programs they are for where installed: ids must be the same.",
         ),
     ] = True,
     sample: Annotated[
         tuple[Path, ...],
-        Parameter(help="A text file of yours to check with, its first MiB; give one --sample for each.", n_tokens=1),
+        Parameter(
+            help="A text file of yours to check with, its first MiB; give one --sample for each.",
+            n_tokens=1,
+            show_default=False,
+        ),
     ] = (),
     json: options.Json = False,
 ) -> None:

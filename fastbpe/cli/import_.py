@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from fastbpe.cli import options
 from fastbpe.errors import ParameterError
+from fastbpe.text import counted
 
 
 def import_(
@@ -76,8 +77,9 @@ def import_(
     if json:
         print(json_module.dumps(facts))
     else:
+        special_tokens = counted(len(tokenizer.special_tokens), "special token")
         named = f"pattern {tokenizer.pattern_name}" if tokenizer.pattern_name else "a pattern of its own"
-        print(f"{output}: {facts['vocab_size']:,} ids, {facts['special_tokens']:,} special tokens, {named}")
+        print(f"{output}: {tokenizer.vocab_size:,} ids, {special_tokens}, {named}")
 
 
 def specials(words: tuple[str, ...]) -> dict[str, int] | list[str] | None:

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from fastbpe.cli import options
 from fastbpe.errors import ParameterError
+from fastbpe.text import counted
 
 if TYPE_CHECKING:
     from fastbpe.report.vocabulary import Vocabulary
@@ -160,7 +161,7 @@ def told(name: str, facts: dict[str, Any]) -> str:
     lines = [
         name,
         f"  ids          {facts['vocab_size']:,} (largest {facts['id_limit'] - 1:,}): "
-        f"{_made_of(facts)}, {len(facts['special_tokens']):,} special tokens",
+        f"{_made_of(facts)}, {counted(len(facts['special_tokens']), 'special token')}",
         f"  pattern      {pattern}{named}",
         f"  fingerprint  {facts['fingerprint']}",
     ]

@@ -81,7 +81,9 @@ class Reading:
     lines: Lines = False
     text_field: Annotated[
         str | None,
-        Parameter(help="The field or column of records that is the document, a.b in nested ones; text or content."),
+        Parameter(
+            help="The field or column of records that is the document, a.b in nested ones; else text or content."
+        ),
     ] = None
     where: Annotated[
         tuple[str, ...],

@@ -65,16 +65,18 @@ def told(sources: list[dict[str, Any]]) -> int:
         for why, n in source["skipped"].items():
             skipped[why] = skipped.get(why, 0) + n
     rejected = sum(source["rejected"] for source in sources)
+    nothing = rejected and not any(source["documents"] for source in sources)
     if skipped:
         reasons = ", ".join(f"{n:,} {why}" for why, n in sorted(skipped.items(), key=lambda item: (-item[1], item[0])))
         what, why = next((example for source in sources for example in source["skipped_examples"]), ("", ""))
-        first = f"; the first: {what} ({why})" if what else ""
+        first = f"; the first: {what}" + (f" ({why})" if len(skipped) > 1 else "") if what else ""
         bad = f", {counted(rejected, 'bad record')} among them" if rejected else ""
-        print(f"fastbpe: {sum(skipped.values()):,} skipped{bad}: {reasons}{first}", file=sys.stderr)
+        unnamed = nothing and any(why.startswith(("no column", "no field")) for why in skipped)
+        advice = "; check --text-field and --where" if unnamed else ""
+        print(f"fastbpe: {sum(skipped.values()):,} skipped{bad}: {reasons}{first}{advice}", file=sys.stderr)
     damaged = [entry for source in sources for entry in source["damaged"]]
     for where, why in damaged:
         print(f"fastbpe: {where}: {why}", file=sys.stderr)
-    nothing = rejected and not any(source["documents"] for source in sources)
     return DataError.exit_code if damaged or nothing else 0
 
 

@@ -15,6 +15,7 @@ from fastbpe.cli.resume import Resume, work_directory
 from fastbpe.cli.source import counts_source, refuse_reading, text_source, weights
 from fastbpe.cli.source import told as told_of_sources
 from fastbpe.errors import MemoryBoundError, ParameterError
+from fastbpe.text import counted
 
 if TYPE_CHECKING:
     from fastbpe.pipeline.progress import Progress
@@ -155,7 +156,11 @@ def train(
             smaller = tokenizer if size == max(targets) else tokenizer.truncate(size)
             smaller.save(path)
             results.append(result(smaller, path))
-    print(json_module.dumps(results if len(results) > 1 else results[0]) if json else "\n".join(map(told, results)))
+    if json:
+        print(json_module.dumps(results if len(results) > 1 else results[0]))
+    else:
+        for size, facts in zip(targets, results, strict=True):
+            print(told(facts, size, min_frequency))
     return code
 
 
@@ -195,8 +200,14 @@ def told_of_invalid_bytes(progress: "Progress") -> None:
             )
 
 
-def told(facts: dict[str, Any]) -> str:
-    return (
-        f"{facts['tokenizer']}: {facts['vocab_size']:,} ids, {facts['merges']:,} merges, "
-        f"stopped by {facts['stop_reason']}"
+def told(facts: dict[str, Any], wanted: int, min_frequency: int) -> str:
+    """One line; where the text did not give as many ids as were wanted, with what gives more."""
+    few = facts["vocab_size"] < wanted
+    line = (
+        f"{facts['tokenizer']}: {facts['vocab_size']:,} ids{f' of {wanted:,}' if few else ''}, "
+        f"{facts['merges']:,} merges, stopped by {facts['stop_reason']}"
     )
+    if few and facts["stop_reason"] == "min_frequency":
+        line += f": no other pair occurs {counted(min_frequency, 'time')}; more text gives more"
+        line += ", or a lower --min-frequency" if min_frequency > 1 else ""
+    return line

@@ -73,7 +73,9 @@ def files(
     """
     if not patterns:
         raise ParameterError("files() needs at least one file, directory, glob or '-'")
-    names = tuple(os.fspath(pattern) for pattern in patterns)
+    if len(patterns) == 1 and isinstance(patterns[0], list | tuple):
+        raise ParameterError("files() takes names, not a list of them: write files(*names)")
+    names = tuple(os.fspath(name) if isinstance(name, os.PathLike) else name for name in patterns)
     for name in names:
         if not isinstance(name, str) or not name:
             raise ParameterError(f"files() takes names of files, not {name!r}")

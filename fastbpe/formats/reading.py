@@ -53,8 +53,8 @@ class Given:
         """The pattern that was given. Raises ParameterError without one; "none" is given for none."""
         if self.pattern is None:
             raise ParameterError(
-                f"pattern: {what} holds none, and it is not guessed: say which it was trained with, as cl100k, "
-                "or none for none"
+                f"pattern: {what} holds none, and it is not guessed: say (--pattern) which it was trained with, as "
+                "cl100k, or none for none"
             )
         return self.pattern
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import asdict, replace
 from math import lcm
 from typing import Any
@@ -13,7 +12,7 @@ import numpy.typing as npt
 from fastbpe.corpus.sources import Source
 from fastbpe.corpus.weights import WeightsLike
 from fastbpe.counts import ChunkCounts
-from fastbpe.errors import ParameterError
+from fastbpe.errors import ParameterError, whole_number
 from fastbpe.merging import MergeRules, Merges, OnMerges
 from fastbpe.model import CHARACTERS, Model
 from fastbpe.pipeline.count import count_chunks
@@ -51,7 +50,7 @@ def extend(
     model = tokenizer.model
     if model.priority == CHARACTERS:
         raise ParameterError("a character tokenizer learns no merges: train a new one on all the text")
-    vocab_size = operator.index(vocab_size)
+    vocab_size = whole_number("vocab_size", vocab_size)
     if vocab_size < model.vocab_size:
         raise ParameterError(f"vocab_size={vocab_size} is below the {model.vocab_size} ids that the tokenizer has")
     n_merges = vocab_size - model.vocab_size

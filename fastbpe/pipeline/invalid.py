@@ -43,7 +43,7 @@ def invalid_in(unit: Unit, errors: str) -> InvalidBytes:
     if errors == "strict":
         raise DataError(
             f"{address}: the byte 0x{unit.data[first]:02x} is not valid UTF-8 there; "
-            "errors='keep' takes it as it is, errors='replace' puts U+FFFD in its place"
+            "choose errors (--errors): replace puts U+FFFD in its place, keep, but for characters, takes it as it is"
         )
     return InvalidBytes(count, address)
 

@@ -40,6 +40,8 @@ def settled(
     errors: str = "keep",
 ) -> Settings:
     """What `encode_dataset` was given. Raises ParameterError for what cannot be."""
+    if not isinstance(tokenizer, Tokenizer):
+        raise ParameterError(f"tokenizer: give what fastbpe.load(path) returns, not {type(tokenizer).__name__}")
     policy = Policy.of(tokenizer, eos_token, eos_place, bos_token, allowed_special)
     form = form_named(format)
     rows = _rows(tokenizer, form, pack, pad_token)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import operator
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from fastbpe import __version__
 from fastbpe.corpus.sources import Corpus, Files
 from fastbpe.corpus.weights import WeightsLike
 from fastbpe.counts import ChunkCounts
-from fastbpe.errors import DataError, MemoryBoundError, ParameterError, check_choice
+from fastbpe.errors import DataError, MemoryBoundError, ParameterError, check_choice, whole_number
 from fastbpe.kernels.merge import MAX_TOKENS
 from fastbpe.merging import MergeRules, Merges, OnMerges, learn_merges, learn_more_merges, merging_bytes
 from fastbpe.model import PLACEMENTS, ROLES, list_names
@@ -27,6 +26,7 @@ from fastbpe.pipeline.count import count_chunks
 from fastbpe.pipeline.invalid import check_errors
 from fastbpe.pipeline.memory import memory_bound, resident_memory
 from fastbpe.pipeline.progress import Progress, ProgressLike, as_progress
+from fastbpe.text import counted
 from fastbpe.threads import thread_count
 from fastbpe.tokenizer import Tokenizer
 
@@ -84,7 +84,9 @@ def train(
     Raises ParameterError before anything is read when a parameter cannot be honoured, DataError for an empty corpus,
     and MemoryBoundError, with the counts, when merging would need more than `memory`.
     """
-    vocab_size = operator.index(vocab_size)
+    vocab_size = whole_number("vocab_size", vocab_size)
+    if isinstance(special_tokens, Mapping):
+        raise ParameterError("special_tokens are names in the order of their ids, which training gives: list(names)")
     names = list_names(special_tokens, "special_tokens")
     check_errors(errors)
     thread_count(threads)
@@ -162,9 +164,8 @@ def merges_for(vocab_size: int, n_special: int) -> int:
     """How many merges make vocab_size ids; ParameterError when there can be no such vocabulary."""
     floor = 256 + n_special
     if vocab_size < floor:
-        raise ParameterError(
-            f"vocab_size={vocab_size} is below the floor of {floor}: 256 bytes and {n_special} special tokens"
-        )
+        special = counted(n_special, "special token")
+        raise ParameterError(f"vocab_size={vocab_size} is below the floor of {floor}: 256 bytes and {special}")
     if vocab_size > MAX_TOKENS:
         raise ParameterError(f"vocab_size={vocab_size}: more than {MAX_TOKENS} ids do not fit in 32 bits")
     return vocab_size - floor
@@ -173,12 +174,15 @@ def merges_for(vocab_size: int, n_special: int) -> int:
 def check_counts(counts: ChunkCounts, corpus: Corpus | None = None) -> None:
     """Raises DataError when there is nothing to learn from; of a corpus it says what was skipped."""
     if not len(counts):
-        examples = [example for report in corpus.reports for example in report.skipped_examples] if corpus else []
-        skipped = f"; skipped were {len(examples)}, the first: {': '.join(examples[0])}" if examples else ""
+        reports = corpus.reports if corpus else []
+        examples = [example for report in reports for example in report.skipped_examples]
+        n_skipped = sum(sum(report.skipped.values()) for report in reports)
+        first = ": ".join(examples[0]) if examples else next((why for report in reports for why in report.skipped), "")
+        skipped = f"; skipped were {n_skipped:,}, the first: {first}" if n_skipped else ""
         raise DataError(
-            f"the corpus holds no text to train on ({counts.corpus.documents} documents, "
-            f"{counts.corpus.n_bytes} bytes{skipped}): give at least one non-empty document, and no min_chunk_count "
-            "above what occurs"
+            f"the corpus holds no text to train on ({counted(counts.corpus.documents, 'document')}, "
+            f"{counted(counts.corpus.n_bytes, 'byte')}{skipped}): give at least one "
+            "non-empty document, and no min_chunk_count above what occurs"
         )
 
 
