@@ -24,28 +24,28 @@ build: build/built-release
 demo: build/built-release
 	$(VENV)/bin/fastbpe demo
 
-test: build/built-release
+test: build/built-release $(VENV)/test
 	$(PY) -m pytest $(TESTS)
 
-debug: build/built-debug
+debug: build/built-debug $(VENV)/test
 	FASTBPE_BUILD=debug $(PY) -m pytest $(TESTS)
 
 # The planted overrun comes first: unless it is reported, a clean run would prove nothing. Tests that fork run in a
 # process of their own, where no other library has threads (NumPy's OpenBLAS ends and starts its own around each fork):
 # the sanitizer's allocator does not survive a fork while one of them is in it.
-asan: build/built-asan
+asan: build/built-asan $(VENV)/test
 	$(SANITIZED) $(PY) -m pytest tests/test_sanitizers.py
 	$(if $(filter tests,$(TESTS)),$(SANITIZED) $(PY) -m pytest $(FORKING))
 	$(SANITIZED) $(PY) -m pytest $(TESTS) $(if $(filter tests,$(TESTS)),$(addprefix --ignore=,$(FORKING)))
 
-coverage: build/built-coverage $(VENV)/coverage
+coverage: build/built-coverage $(VENV)/test $(VENV)/coverage
 	FASTBPE_BUILD=coverage $(PY) -m coverage run -m pytest $(TESTS)
 	$(PY) -m coverage report
 
 bench: build/built-release
 	$(PY) benchmarks/bench_main_job.py $(CORPUS)
 
-lint: build/built-release $(VENV)/lint
+lint: build/built-release $(VENV)/test $(VENV)/lint
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	PATH="$(abspath $(VENV)/bin):$$PATH" cython-lint fastbpe tests
@@ -72,10 +72,10 @@ $(VENV)/tools: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; name one: make PYTHON=/path/to/python3" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install -q --upgrade pip
-	$(PY) -m pip install -q --group build --group test
+	$(PY) -m pip install -q --group build
 	FASTBPE_BUILD=none $(PY) -m pip install -q --no-build-isolation -e .
 	@touch $@
 
-$(VENV)/lint $(VENV)/coverage: $(VENV)/tools
+$(VENV)/test $(VENV)/lint $(VENV)/coverage: $(VENV)/tools
 	$(PY) -m pip install -q --group $(@F)
 	@touch $@

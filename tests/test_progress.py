@@ -141,3 +141,8 @@ def test_times_are_unknown_without_a_total_or_before_the_start() -> None:
     assert Event("count", "bytes", 5, None, 1.0).seconds_left is None
     assert Event("count", "bytes", 0, 0, 0.0).rate == 0.0
     assert Event("count", "bytes", 5, 10, 1.0).seconds_left == 1.0
+
+
+@pytest.mark.parametrize(("done", "seconds", "left"), [(4, 9.0, None), (5, 9.0, 171.0), (4, 10.0, 240.0)])
+def test_the_beginning_does_not_foretell_the_rest(done, seconds, left) -> None:
+    assert Event("merge", "merges", done, 100, seconds).seconds_left == left

@@ -43,8 +43,8 @@ class Event:
 
     @property
     def seconds_left(self) -> float | None:
-        """None while the total or the rate is unknown."""
-        if self.total is None or self.done <= 0:
+        """None while the total or the rate is unknown: the beginning tells little of the rest."""
+        if self.total is None or self.done <= 0 or (20 * self.done < self.total and self.seconds < 10):
             return None
         return max(0.0, (self.total - self.done) / self.rate) if self.rate else None
 
@@ -68,7 +68,7 @@ class Event:
         if self.done and self.seconds > 0:
             parts.append(f"({amount(int(self.rate), self.unit)}/s)")
         if not self.finished and self.seconds_left is not None:
-            parts.append(f"{self.seconds_left:.0f} s left")
+            parts.append(f"{self.seconds_left:,.0f} s left")
         return " ".join(parts) + (f": {self.found}" if self.facts else "")
 
 
