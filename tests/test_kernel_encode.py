@@ -154,6 +154,16 @@ def test_texts_where_they_lie(merges, texts, warm):
         encoder.append_texts(buffer, [3], 0, 1)
 
 
+def test_what_a_long_text_needs_is_given_back():
+    encoder = encoder_of([(97, 98)])
+    encoder.encode_spans(b"abc", None)
+    before = encoder.n_bytes
+    encoder.encode_spans(b"abc" * 300_000, None)
+    encoder.encode_text("ab" * 300_000)
+    encoder.append_texts(IdBuffer(), ["é" * 3_000_000], 0, 1)
+    assert encoder.n_bytes < before + 1_000_000
+
+
 def test_nothing_to_encode():
     for spans in (None, np.empty((0, 4), np.int64)):
         ids, offsets = encoder_of([]).encode_spans(b"", spans, np.empty(0, np.int64))

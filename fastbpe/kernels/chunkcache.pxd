@@ -10,7 +10,7 @@ the other one, and comes to its own when it is found. A long chunk's hash points
 front, what is new enters behind it and pushes out what was there. So what is used often stays, and nothing ever
 overflows. (Lines of four slots of 16 bytes for the shortest chunks were tried: fewer lines are touched, but which kind
 a chunk is cannot be foretold, and that costs more. So do sets of two lines, for what is new.) The tables start small
-and grow with what enters, up to their bounds.
+and grow with what enters, in place, up to their bounds.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -42,25 +42,25 @@ cdef struct LongSet:
 
 cdef struct CacheTable:
     void* memory            # as allocated; `lines` is aligned in it
-    char* lines             # 2**bits sets of 64 bytes
-    int bits
-    int max_bits
+    char* lines             # n_bytes, a power of two, are in use, and max_bytes there
+    int64_t n_bytes
+    int64_t max_bytes
+    uint64_t step           # bytes from a place that a hash points to to the next
+    uint64_t mask           # of a hash, for the offset of its place
     int64_t entered         # since the table has had this size
 
 
 cdef struct ChunkCache:
     CacheTable narrow
-    uint64_t narrow_mask    # of a hash, for the offset of its slot in the lines
     CacheTable long_
     char* ring              # 2**ring_bits bytes
     int ring_bits
-    int max_ring_bits
     int64_t ring_end        # where the next entry goes, ever growing
 
 
 cdef inline NarrowSlot* narrow_slot(const ChunkCache* cache, uint64_t hash) noexcept nogil:
     """The slot where a chunk is, or else it may be in the other one of its line."""
-    return <NarrowSlot*>(cache.narrow.lines + (hash & cache.narrow_mask))
+    return <NarrowSlot*>(cache.narrow.lines + (hash & cache.narrow.mask))
 
 
 cdef inline NarrowSlot* narrow_other(const NarrowSlot* slot) noexcept nogil:
@@ -68,7 +68,7 @@ cdef inline NarrowSlot* narrow_other(const NarrowSlot* slot) noexcept nogil:
 
 
 cdef inline LongSet* long_set(const ChunkCache* cache, uint64_t hash) noexcept nogil:
-    return <LongSet*>cache.long_.lines + (hash >> (64 - cache.long_.bits))
+    return <LongSet*>(cache.long_.lines + (hash & cache.long_.mask))
 
 
 cdef inline bint narrow_get(NarrowSlot* slot, Packed key) noexcept nogil:

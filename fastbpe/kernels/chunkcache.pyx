@@ -9,11 +9,9 @@ from fastbpe.kernels.pages cimport pages_zeroed
 
 cdef enum:
     SET_BYTES = 64
-    MIN_BITS = 6
-    START_BITS = 9
-    GROWTH_BITS = 1
+    MIN_TABLE_BITS = 12     # of the bytes
+    START_TABLE_BITS = 15
     MIN_RING_BITS = 12
-    START_RING_BITS = 15
 
 
 class NotKept(Exception):
@@ -73,32 +71,33 @@ cdef class ChunkMemory:
 cdef int cache_init(ChunkCache* cache, int64_t max_bytes) except -1 nogil:
     """Half of `max_bytes` or more is for narrow slots, a quarter for long ones, the rest for the ring."""
     memset(cache, 0, sizeof(ChunkCache))
-    _table_init(&cache.narrow, max_bytes // 2)
-    cache.narrow_mask = _offset_mask(&cache.narrow)
-    _table_init(&cache.long_, max_bytes // 8)
-    cache.max_ring_bits = MIN_RING_BITS
-    while <int64_t>1 << (cache.max_ring_bits + 1) <= max_bytes // 4 and cache.max_ring_bits < 40:
-        cache.max_ring_bits += 1
-    cache.ring_bits = min(<int>START_RING_BITS, cache.max_ring_bits)
+    _table_init(&cache.narrow, max_bytes // 2, sizeof(NarrowSlot))
+    _table_init(&cache.long_, max_bytes // 8, sizeof(LongSet))
+    cache.ring_bits = _bits_in(max_bytes // 4, MIN_RING_BITS)
     cache.ring = <char*>malloc(<size_t>1 << cache.ring_bits)
     if cache.ring == NULL:
         raise MemoryError
     return 0
 
 
-cdef int _table_init(CacheTable* table, int64_t max_bytes) except -1 nogil:
-    table.max_bits = MIN_BITS
-    while <int64_t>SET_BYTES << (table.max_bits + 1) <= max_bytes and table.max_bits < 40:
-        table.max_bits += 1
-    table.bits = min(<int>START_BITS, table.max_bits)
-    table.memory = pages_zeroed(<size_t>SET_BYTES << table.bits, &table.lines)
+cdef int _table_init(CacheTable* table, int64_t max_bytes, uint64_t step) except -1 nogil:
+    # What is not used yet is not touched either, so that the system need not have it.
+    table.max_bytes = <int64_t>1 << _bits_in(max_bytes, MIN_TABLE_BITS)
+    table.n_bytes = min(<int64_t>1 << START_TABLE_BITS, table.max_bytes)
+    table.step = step
+    table.mask = table.n_bytes - step
+    table.memory = pages_zeroed(<size_t>table.max_bytes, &table.lines)
     if table.memory == NULL:
         raise MemoryError
     return 0
 
 
-cdef inline uint64_t _offset_mask(const CacheTable* table) noexcept nogil:
-    return (<uint64_t>SET_BYTES << table.bits) - sizeof(NarrowSlot)
+cdef inline int _bits_in(int64_t n_bytes, int least) noexcept nogil:
+    """The largest power of two that is not above n_bytes, but at least 2**least."""
+    cdef int bits = least
+    while <int64_t>2 << bits <= n_bytes and bits < 46:
+        bits += 1
+    return bits
 
 
 cdef void cache_free(ChunkCache* cache) noexcept nogil:
@@ -109,64 +108,48 @@ cdef void cache_free(ChunkCache* cache) noexcept nogil:
 
 
 cdef void cache_clear(ChunkCache* cache) noexcept nogil:
-    memset(cache.narrow.lines, 0, <size_t>SET_BYTES << cache.narrow.bits)
-    memset(cache.long_.lines, 0, <size_t>SET_BYTES << cache.long_.bits)
+    memset(cache.narrow.lines, 0, cache.narrow.n_bytes)
+    memset(cache.long_.lines, 0, cache.long_.n_bytes)
 
 
 cdef int64_t cache_bytes(const ChunkCache* cache) noexcept nogil:
-    return (
-        (<int64_t>SET_BYTES << cache.narrow.bits)
-        + (<int64_t>SET_BYTES << cache.long_.bits)
-        + (<int64_t>1 << cache.ring_bits)
-    )
+    return cache.narrow.n_bytes + cache.long_.n_bytes + min(cache.ring_end, <int64_t>1 << cache.ring_bits)
 
 
-cdef bint _bigger(CacheTable* table, CacheTable* grown) noexcept nogil:
-    """Room for the table's next size; where there is none, it keeps its size for good."""
-    grown[0] = table[0]
-    grown.bits = min(table.bits + GROWTH_BITS, table.max_bits)
-    grown.entered = 0
-    grown.memory = pages_zeroed(<size_t>SET_BYTES << grown.bits, &grown.lines)
-    if grown.memory == NULL:
-        table.max_bits = table.bits
+cdef bint _grown(CacheTable* table) noexcept nogil:
+    """Notes that a chunk enters; whether the table is twice as large now, as a quarter of the slots may be in use."""
+    table.entered += 1
+    if 2 * SET_BYTES * table.entered <= table.n_bytes or table.n_bytes == table.max_bytes:
         return False
+    table.n_bytes *= 2
+    table.mask = table.n_bytes - table.step
+    table.entered = 0
     return True
 
 
-cdef bint _growing(CacheTable* table) noexcept nogil:
-    """Notes that a chunk enters; whether half of the slots may be in use."""
-    table.entered += 1
-    return 2 * table.entered > <int64_t>1 << table.bits and table.bits < table.max_bits
-
-
-cdef void _narrow_grow(ChunkCache* cache) noexcept nogil:
-    cdef CacheTable old = cache.narrow
-    cdef NarrowSlot* slots = <NarrowSlot*>old.lines
-    cdef int64_t i
-    if not _bigger(&old, &cache.narrow):
-        cache.narrow = old
-        return
-    cache.narrow_mask = _offset_mask(&cache.narrow)
-    for i in range(<int64_t>2 << old.bits):
-        if slots[i].n:
-            _narrow_enter(cache, &slots[i])
-    free(old.memory)
-
-
-cdef void _long_grow(ChunkCache* cache) noexcept nogil:
-    cdef CacheTable old = cache.long_
-    cdef LongSet* sets = <LongSet*>old.lines
-    cdef LongSlot* slot
-    cdef int64_t i, way
-    if not _bigger(&old, &cache.long_):
-        cache.long_ = old
-        return
-    for i in range(<int64_t>1 << old.bits):
+cdef void _narrow_spread(ChunkCache* cache) noexcept nogil:
+    """Each chunk goes to its slot in a table that is twice as large: in the line where it was, or as far behind it as
+    the table was long."""
+    cdef NarrowSlot line[2]
+    cdef int64_t at, way
+    for at in range(0, cache.narrow.n_bytes // 2, 64):
+        memcpy(line, cache.narrow.lines + at, SET_BYTES)
+        memset(cache.narrow.lines + at, 0, SET_BYTES)
         for way in range(2):
-            slot = &sets[i].slots[way]
-            if slot.n_bytes:
-                _long_enter(cache, slot)
-    free(old.memory)
+            if line[way].n:
+                _narrow_enter(cache, &line[way])
+
+
+cdef void _long_spread(ChunkCache* cache) noexcept nogil:
+    """The same for long chunks."""
+    cdef LongSet set
+    cdef int64_t at, way
+    for at in range(0, cache.long_.n_bytes // 2, 64):
+        memcpy(&set, cache.long_.lines + at, SET_BYTES)
+        memset(cache.long_.lines + at, 0, SET_BYTES)
+        for way in range(2):
+            if set.slots[way].n_bytes:
+                _long_enter(cache, &set.slots[way])
 
 
 cdef void _narrow_enter(const ChunkCache* cache, const NarrowSlot* slot) noexcept nogil:
@@ -208,8 +191,8 @@ cdef void narrow_put(ChunkCache* cache, Packed key, const uint32_t* ids, int64_t
         memcpy(ring_entry(cache, at), ids, n * sizeof(uint32_t))
         slot.ids[0] = <uint32_t>at
         slot.ids[1] = <uint32_t>(at >> 32)
-    if _growing(&cache.narrow):
-        _narrow_grow(cache)
+    if _grown(&cache.narrow):
+        _narrow_spread(cache)
     _narrow_enter(cache, &slot)
 
 
@@ -263,8 +246,8 @@ cdef void long_put(
     cdef LongSlot slot
     memcpy(entry, text, n)
     memcpy(entry + _ids_behind(n), ids, n_ids * sizeof(uint32_t))
-    if _growing(&cache.long_):
-        _long_grow(cache)
+    if _grown(&cache.long_):
+        _long_spread(cache)
     slot = LongSlot(hash, at, n, n_ids)
     _long_enter(cache, &slot)
 
@@ -273,25 +256,9 @@ cdef int64_t _ring_room(ChunkCache* cache, int64_t need) noexcept nogil:
     """Where an entry of this size goes; the ring's end moves behind it."""
     cdef int64_t size = <int64_t>1 << cache.ring_bits
     cdef int64_t at
-    if cache.ring_end + need > size and cache.ring_bits < cache.max_ring_bits:
-        size = _ring_grow(cache)
     # An entry does not run over the ring's end, it begins anew.
     if (cache.ring_end & (size - 1)) + need > size:
         cache.ring_end = (cache.ring_end + size - 1) & ~(size - 1)
     at = cache.ring_end
     cache.ring_end += (need + 7) & ~<int64_t>7
     return at
-
-
-cdef int64_t _ring_grow(ChunkCache* cache) noexcept nogil:
-    """Makes the ring bigger, before it has come round for the first time. Returns its size."""
-    cdef int64_t bits = min(cache.ring_bits + GROWTH_BITS, cache.max_ring_bits)
-    cdef char* grown = <char*>malloc(<size_t>1 << bits)
-    if grown == NULL:
-        cache.max_ring_bits = cache.ring_bits
-    else:
-        memcpy(grown, cache.ring, cache.ring_end)
-        free(cache.ring)
-        cache.ring = grown
-        cache.ring_bits = bits
-    return <int64_t>1 << cache.ring_bits

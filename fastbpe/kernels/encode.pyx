@@ -366,19 +366,19 @@ cdef struct Probe:
 
 cdef int _encode_chunks(Job* job, int64_t start, int64_t n) except -1 nogil:
     """The chunks that end at job.ends[:n], the first of which starts at `start`."""
+    # The table may grow in between; then an offset may lead to a slot that was the chunk's, and where it is no longer.
     cdef Probe probes[GROUP]
     cdef const Probe* probe
     cdef const NarrowSlot* slot
     cdef int64_t first = 0, k, group
     cdef const int64_t* ends = job.ends
-    cdef const char* lines
+    cdef const char* lines = job.cache.narrow.lines
     cdef uint32_t* out
     idlist_reserve(job.out, ends[n - 1] - start + SLACK)
     out = job.out.ids + job.out.n
     while first < n:
         group = min(<int64_t>GROUP, n - first)
         _fetch(job, start, ends + first, group, probes)
-        lines = job.cache.narrow.lines
         for k in range(group):
             probe = probes + k
             slot = <const NarrowSlot*>(lines + probe.offset)
@@ -387,8 +387,6 @@ cdef int _encode_chunks(Job* job, int64_t start, int64_t n) except -1 nogil:
                 out += slot.n
             else:
                 out += _look_closer(job, probe, ends[first + k - 1] if k else start, ends[first + k], out)
-                # The table may have grown: then an offset leads to a wrong slot, where nothing is found.
-                lines = job.cache.narrow.lines
         start = ends[first + group - 1]
         first += group
     job.out.n = out - job.out.ids
@@ -398,7 +396,7 @@ cdef int _encode_chunks(Job* job, int64_t start, int64_t n) except -1 nogil:
 cdef inline void _fetch(const Job* job, int64_t start, const int64_t* ends, int64_t n, Probe* probes) noexcept nogil:
     """What the chunks are looked up by; their places in the cache are on their way."""
     cdef int64_t k, length, room = job.n_data - start
-    cdef uint64_t hash, mask = job.cache.narrow_mask
+    cdef uint64_t hash, mask = job.cache.narrow.mask
     cdef const char* lines = job.cache.narrow.lines
     cdef const uint8_t* text = job.data + start
     for k in range(n):
