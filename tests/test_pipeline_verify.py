@@ -12,6 +12,7 @@ from fastbpe.errors import DataError
 from fastbpe.normalizing import UNICODE_VERSION
 from fastbpe.pipeline.encode import encode_dataset
 from fastbpe.pipeline.verify import Verified, verify_dataset
+from fastbpe.text import counted
 from fastbpe.tokenizer import Tokenizer
 
 TOKENIZER = Tokenizer.from_merges([(97, 98)], pattern="none", special_tokens=["<e>"])
@@ -45,7 +46,7 @@ def test_differs_exactly_when_the_documents_do(documents, others, shard_tokens, 
         elif len(documents) > len(others):
             assert f"document {len(others)} is not in the source" in str(caught.value)
         else:
-            assert f"ends after {len(documents)} documents, and the source goes on" in str(caught.value)
+            assert f"ends after {counted(len(documents), 'document')}, and the source goes on" in str(caught.value)
 
 
 def test_reads_the_sources_with_the_manifests_options(tmp_path):
