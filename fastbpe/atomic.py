@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and what a run that may be killed needs besides: locks, and sweeping up."""
 
 import contextlib
 import os
@@ -6,6 +6,14 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
+
+try:
+    import fcntl
+except ImportError:  # no such locks here
+    fcntl = None  # type: ignore[assignment]
+
+TEMPORARY = ".*.tmp"
+"""Names of files that are not whole yet."""
 
 
 @contextlib.contextmanager
@@ -50,6 +58,32 @@ def sync_directory(directory: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def lock(descriptor: int) -> bool:
+    """Locks an opened file while it stays open; False when another run has the lock.
+
+    The system drops the lock of a process that died, however it died. Where there are no such locks it is True.
+    """
+    if fcntl is not None:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+    return True
+
+
+def remove_unfinished(directory: Path) -> None:
+    """Removes what a crash left in a directory under temporary names."""
+    for path in directory.glob(TEMPORARY):
+        path.unlink(missing_ok=True)
+
+
+def write_all(descriptor: int, data: bytes | memoryview) -> None:
+    """os.write until all is written."""
+    view = memoryview(data).cast("B")
+    while len(view):
+        view = view[os.write(descriptor, view) :]
 
 
 def _named(error: BaseException, path: Path, temporary: str | None = None) -> BaseException:

@@ -26,17 +26,11 @@ from typing import Any, Self
 import numpy as np
 
 from fastbpe import __version__
-from fastbpe.atomic import atomic_write
+from fastbpe.atomic import atomic_write, lock, remove_unfinished, write_all
 from fastbpe.corpus.sources import FileState
 from fastbpe.counts import ChunkCounts
 from fastbpe.errors import FastbpeError, ParameterError
 from fastbpe.merging import MergeRules, Merges
-from fastbpe.shards.journal import write_all
-
-try:
-    import fcntl
-except ImportError:  # no such locks here
-    fcntl = None  # type: ignore[assignment]
 
 SEGMENT_BYTES = 1 << 28
 """Text between two checkpoints of counting, at the least; less of it is not worth any."""
@@ -205,18 +199,11 @@ class Checkpoint:
             return
         self.directory.mkdir(exist_ok=True)
         self._lock = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT, 0o666)
-        if fcntl is not None:
-            try:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                os.close(self._lock)
-                self._lock = -1
-                raise FastbpeError(
-                    f"{self.directory}: another run is at work there; wait for it to end, or stop it"
-                ) from None
-        for path in self.directory.glob(".*.tmp"):
-            with contextlib.suppress(OSError):
-                path.unlink()
+        if not lock(self._lock):
+            os.close(self._lock)
+            self._lock = -1
+            raise FastbpeError(f"{self.directory}: another run is at work there; wait for it to end, or stop it")
+        remove_unfinished(self.directory)
 
     def _same(self, before: dict[str, Any], now: dict[str, Any]) -> None:
         for name in sorted({*before, *now}):

@@ -10,14 +10,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from fastbpe.atomic import sync_directory
+from fastbpe.atomic import lock, remove_unfinished, sync_directory, write_all
 from fastbpe.errors import FastbpeError, FormatError, ParameterError
 from fastbpe.shards.naming import INDEX, JOURNAL, MANIFEST, TOKENIZER
-
-try:
-    import fcntl
-except ImportError:  # no such locks here
-    fcntl = None  # type: ignore[assignment]
 
 
 class Journal:
@@ -97,11 +92,8 @@ def begin(directory: Path, parameters: dict[str, Any], resume: bool) -> Journal 
 
 def _lock(directory: Path, descriptor: int) -> None:
     alive = FastbpeError(f"{directory}: another run is writing here; wait for it to end, or stop it")
-    if fcntl is not None:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise alive from None
+    if not lock(descriptor):
+        raise alive
     # The other run may have ended, and removed the journal, between our opening and our lock.
     with contextlib.suppress(FileNotFoundError):
         if os.path.samestat(os.fstat(descriptor), os.stat(directory / JOURNAL)):
@@ -157,13 +149,5 @@ def _what_lies_there(names: set[str]) -> str:
 
 def clean(directory: Path) -> None:
     """Removes what a crash left under temporary names."""
-    for path in [*directory.glob(".*.tmp"), *(directory / INDEX).glob(".*.tmp")]:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
-
-
-def write_all(descriptor: int, data: bytes | memoryview) -> None:
-    """os.write until all is written."""
-    view = memoryview(data).cast("B")
-    while len(view):
-        view = view[os.write(descriptor, view) :]
+    remove_unfinished(directory)
+    remove_unfinished(directory / INDEX)

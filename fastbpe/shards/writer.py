@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbpe.atomic import atomic_write, sync_directory
+from fastbpe.atomic import atomic_write, sync_directory, write_all
 from fastbpe.errors import FastbpeError, FormatError, ParameterError
 from fastbpe.npy_header import npy_header
 from fastbpe.shards.ends import Ends
 from fastbpe.shards.forms import UNLIMITED, Form, Origin, form_named
-from fastbpe.shards.journal import Journal, write_all
+from fastbpe.shards.journal import Journal
 from fastbpe.shards.manifest import ShardEntry
 from fastbpe.shards.naming import INDEX, index_name, split_of
 from fastbpe.text import counted
