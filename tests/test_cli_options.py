@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fastbpe.cli.options import check_inputs, check_output, check_outputs_apart, special_names, told_invalid, unescape
+from fastbpe.cli.options import check_inputs, check_output, check_outputs_apart, special_names, tell_invalid, unescape
 from fastbpe.errors import ParameterError
 
 
@@ -56,5 +56,12 @@ def test_inputs_are_named() -> None:
         check_inputs(())
 
 
-def test_invalid_bytes_are_told() -> None:
-    assert told_invalid(1234, "a.txt, byte 7") == "1,234 bytes are not UTF-8, the first at a.txt, byte 7"
+def test_bytes_that_are_not_utf8_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    tell_invalid(0, None)
+    tell_invalid(1, "a.txt, byte 7")
+    tell_invalid(1234, "a.txt, byte 7")
+    told = capsys.readouterr()
+    assert told.err.splitlines() == [
+        "fastbpe: 1 byte is not UTF-8, the first at a.txt, byte 7",
+        "fastbpe: 1,234 bytes are not UTF-8, the first at a.txt, byte 7",
+    ]

@@ -17,9 +17,9 @@ def characters(
     special_placement: Annotated[
         Literal["last", "first"], Parameter(help="Ids of special tokens: after the characters or before them.")
     ] = "last",
-    bos: Annotated[options.Role, Parameter(help="The special token that begins a document.")] = None,
-    eos: Annotated[options.Role, Parameter(help="The special token that ends a document.")] = None,
-    pad: Annotated[options.Role, Parameter(help="The special token that fills up.")] = None,
+    bos: options.Bos = None,
+    eos: options.Eos = None,
+    pad: options.Pad = None,
     min_frequency: Annotated[int, Parameter(help="Leave out characters that occur less often.")] = 1,
     normalizer: options.Normalizer = None,
     reading: options.Reading = options.READING,

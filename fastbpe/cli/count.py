@@ -1,7 +1,6 @@
 """fastbpe count: the distinct chunks of text and their counts, in one .npz file."""
 
 import json as json_module
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -77,8 +76,7 @@ def count(
     corpus = counts.corpus
     sources = source_entries(corpus_read)
     code = told(sources)
-    if corpus.invalid_bytes:
-        print(f"fastbpe: {options.told_invalid(corpus.invalid_bytes, corpus.first_invalid)}", file=sys.stderr)
+    options.tell_invalid(corpus.invalid_bytes, corpus.first_invalid)
     facts = {
         "counts": str(output),
         "documents": corpus.documents,

@@ -108,8 +108,7 @@ def encode(
         print(f"fastbpe: no document was left to encode: {output} holds no tokens", file=sys.stderr)
     for name, n in manifest.special_left_as_text.items():
         print(f"fastbpe: {name} occurs {counted(n, 'time')} in the text and was left as text", file=sys.stderr)
-    if manifest.invalid_bytes:
-        print(f"fastbpe: {options.told_invalid(manifest.invalid_bytes, manifest.first_invalid)}", file=sys.stderr)
+    options.tell_invalid(manifest.invalid_bytes, manifest.first_invalid)
     facts = result(manifest, output)
     if json:
         print(json_module.dumps(facts))

@@ -42,9 +42,9 @@ def import_(
         Literal["NFC", "NFKC"] | None, Parameter(help="How text is normalized, for files that do not say.")
     ] = None,
     id_offset: Annotated[int, Parameter(help="What is added to the ranks of a rank file to give ids.")] = 0,
-    bos: Annotated[options.Role, Parameter(help="The special token that begins a text.")] = None,
-    eos: Annotated[options.Role, Parameter(help="The special token that ends a text.")] = None,
-    pad: Annotated[options.Role, Parameter(help="The special token that pads.")] = None,
+    bos: options.Bos = None,
+    eos: options.Eos = None,
+    pad: options.Pad = None,
     json: options.Json = False,
 ) -> None:
     """Read a tokenizer file, told by its content, and write it as ours."""

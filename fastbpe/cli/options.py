@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,6 +66,9 @@ Special = Annotated[
     ),
 ]
 Role = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
+Bos = Annotated[Role, Parameter(help="The special token that begins a document.")]
+Eos = Annotated[Role, Parameter(help="The special token that ends a document.")]
+Pad = Annotated[Role, Parameter(help="The special token that fills up.")]
 Separator = Annotated[
     str | None,
     Parameter(help="Cut each file into documents at this string (\\n, \\t, \\0 are understood); it is dropped."),
@@ -188,9 +192,12 @@ def load_against(words: tuple[str, ...]) -> "dict[str, Tokenizer]":
     return found
 
 
-def told_invalid(invalid_bytes: int, first_invalid: str | None) -> str:
-    are = "is" if invalid_bytes == 1 else "are"
-    return f"{counted(invalid_bytes, 'byte')} {are} not UTF-8, the first at {first_invalid}"
+def tell_invalid(invalid_bytes: int, first_invalid: str | None) -> None:
+    """Says how many bytes are not UTF-8, if any are, and where the first of them stands."""
+    if invalid_bytes:
+        are = "is" if invalid_bytes == 1 else "are"
+        where = f"the first at {first_invalid}"
+        print(f"fastbpe: {counted(invalid_bytes, 'byte')} {are} not UTF-8, {where}", file=sys.stderr)
 
 
 def check_output(path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import contextlib
 import json as json_module
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -18,7 +17,6 @@ from fastbpe.errors import MemoryBoundError, ParameterError
 from fastbpe.text import counted
 
 if TYPE_CHECKING:
-    from fastbpe.pipeline.progress import Progress
     from fastbpe.tokenizer import Tokenizer
 
 
@@ -39,9 +37,9 @@ def train(
     special_placement: Annotated[
         Literal["last", "first"], Parameter(help="Ids of special tokens: after the merges or before the bytes.")
     ] = "last",
-    bos: Annotated[options.Role, Parameter(help="The special token that begins a document.")] = None,
-    eos: Annotated[options.Role, Parameter(help="The special token that ends a document.")] = None,
-    pad: Annotated[options.Role, Parameter(help="The special token that fills up.")] = None,
+    bos: options.Bos = None,
+    eos: options.Eos = None,
+    pad: options.Pad = None,
     min_frequency: Annotated[int, Parameter(help="Stop when no pair occurs this often.")] = 2,
     max_token_length: Annotated[int | None, Parameter(help="Bytes a token may have at most.")] = None,
     tie_break: Annotated[
@@ -150,7 +148,8 @@ def train(
             raise
         display.close()
         code = 0 if counts is not None else told_of_sources(source_entries(source))
-        told_of_invalid_bytes(display)
+        for event in display.finished:
+            options.tell_invalid(event.facts.get("invalid_bytes", 0), event.facts.get("first_invalid"))
         results = []
         for size, path in targets.items():
             smaller = tokenizer if size == max(targets) else tokenizer.truncate(size)
@@ -189,15 +188,6 @@ def result(tokenizer: "Tokenizer", path: Path) -> dict[str, Any]:
         "stop_reason": record.get("stop_reason"),
         "fingerprint": tokenizer.fingerprint,
     }
-
-
-def told_of_invalid_bytes(progress: "Progress") -> None:
-    for event in progress.finished:
-        if event.facts.get("invalid_bytes"):
-            print(
-                f"fastbpe: {options.told_invalid(event.facts['invalid_bytes'], event.facts.get('first_invalid'))}",
-                file=sys.stderr,
-            )
 
 
 def told(facts: dict[str, Any], wanted: int, min_frequency: int) -> str:
