@@ -40,6 +40,13 @@ def contents(directory):
     return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
+def tokenizer_of(id_limit):
+    """Bytes, and a special token with the largest id."""
+    tokenizer = Tokenizer.from_ranks({bytes([i]): i for i in range(256)}, None, {"<e>": id_limit - 1})
+    assert tokenizer.id_limit == id_limit
+    return tokenizer
+
+
 documents = st.lists(st.text("abc <se>\n", max_size=12) | st.binary(max_size=6), max_size=8)
 
 
@@ -97,9 +104,7 @@ def test_threads_and_blocks_do_not_change_a_byte(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("id_limit", "dtype"), [(65_536, np.uint16), (65_537, np.uint32)])
 def test_dtype_at_the_edge(tmp_path, id_limit, dtype):
-    merges = np.array(list(np.ndindex(256, 256)))[: id_limit - 257]
-    tokenizer = Tokenizer.from_merges(merges, pattern=None, special_tokens=["<e>"])
-    assert tokenizer.id_limit == id_limit
+    tokenizer = tokenizer_of(id_limit)
     encode_dataset(tokenizer, ["a", "b"], tmp_path / "out", eos_token="<e>")
     shards = TokenShards(tmp_path / "out")
     assert shards[:].tolist() == [97, id_limit - 1, 98, id_limit - 1]
@@ -494,11 +499,6 @@ def test_dolma_opened_as_it_opens(tmp_path, id_limit, dtype):
     assert documents == expected_documents(tokenizer, id_limit - 1)
     expected = [("data/a.jsonl", i + 1) for i in range(10)] + [("data/b,c.jsonl", i + 2) for i in range(14)]
     assert places == expected
-
-
-def tokenizer_of(id_limit):
-    merges = np.array(list(np.ndindex(256, 256)))[: id_limit - 257]
-    return Tokenizer.from_merges(merges, pattern=None, special_tokens=["<e>"])
 
 
 def test_nanogpt_refuses_what_it_cannot_hold(tmp_path):
