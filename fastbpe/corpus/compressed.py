@@ -44,7 +44,22 @@ KINDS = tuple(_KINDS)
 SUFFIXES = {".gz": "gzip", ".gzip": "gzip", ".zst": "zstd", ".zstd": "zstd", ".xz": "xz", ".bz2": "bzip2"}
 
 
-class Decompressed:
+class OneWay:
+    """What libraries ask of a file that can only be read forwards, beside read()."""
+
+    closed = False
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Decompressed(OneWay):
     """The bytes of a compressed file, read forwards. `read(n)` gives n bytes, or fewer where the file ends.
 
     Raises Damaged, naming the file, when the file ends inside a member or holds what is none; all bytes before the
@@ -61,7 +76,6 @@ class Decompressed:
         self._members = 0
         self._failure: Damaged | None = None
         self._over = False
-        self.closed = False
 
     def read(self, n: int = -1, /) -> bytes:
         parts: list[bytes] = []
@@ -76,15 +90,6 @@ class Decompressed:
                 parts.append(part)
                 missing -= len(part)
         return parts[0] if len(parts) == 1 else b"".join(parts)
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return False
-
-    def close(self) -> None:
-        self.closed = True
 
     def _some(self, limit: int) -> bytes:
         """Some bytes, or none when there is only the next step to make."""

@@ -8,7 +8,7 @@ import numpy as np
 from fastbpe.corpus.archives import members
 from fastbpe.corpus.blocks import Piece, SourcePiece
 from fastbpe.corpus.compressed import KINDS as COMPRESSED
-from fastbpe.corpus.compressed import Decompressed
+from fastbpe.corpus.compressed import Decompressed, OneWay
 from fastbpe.corpus.jsonl import read_jsonl
 from fastbpe.corpus.readers import ReadableFile, ReaderOptions, fill, read_text
 from fastbpe.corpus.report import Damaged, SourceReport
@@ -19,10 +19,8 @@ HELD_BYTES = 64 << 20
 """How much of a document in an archive waits for its end, so that one that is cut there is not taken for whole."""
 
 
-class Peeked:
+class Peeked(OneWay):
     """A file whose first bytes can be looked at before they are read."""
-
-    closed = False
 
     def __init__(self, file: ReadableFile) -> None:
         self._file = file
@@ -41,15 +39,6 @@ class Peeked:
             return head + self._file.read(n)
         head, self._head = self._head[:n], self._head[n:]
         return head + fill(self._file, n - len(head))[0] if len(head) < n else head
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return False
-
-    def close(self) -> None:
-        self.closed = True
 
 
 def read_content(

@@ -6,6 +6,7 @@ from typing import Any
 
 from fastbpe.corpus.blocks import Piece
 from fastbpe.corpus.columns import NoSuchColumn, arrow, batch_pieces, columns_wanted
+from fastbpe.corpus.compressed import OneWay
 from fastbpe.corpus.readers import ReaderOptions
 from fastbpe.corpus.report import Damaged, SourceReport
 
@@ -172,10 +173,8 @@ def _csv(
             yield held
 
 
-class _UntilEnd:
+class _UntilEnd(OneWay):
     """A stream that tells whether it was asked for more than there is (`over`), and whether another one follows."""
-
-    closed = False
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -193,20 +192,12 @@ class _UntilEnd:
         self._next = self._file.read(1)
         return bool(self._next)
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return False
-
     def close(self) -> None:
-        pass
+        pass  # what reads one stream closes it; the next one follows
 
 
-class _UntilDamage:
+class _UntilDamage(OneWay):
     """A file that ends where it is damaged, so that the rows before come through the library; it keeps the damage."""
-
-    closed = False
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -221,15 +212,6 @@ class _UntilDamage:
             self.damage = error
             return b""
         return data
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return False
-
-    def close(self) -> None:
-        self.closed = True
 
 
 def _delimiter(header: str, options: ReaderOptions) -> str:
