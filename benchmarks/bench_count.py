@@ -18,7 +18,7 @@ from fastbpe.kernels.split import split_ends
 from fastbpe.kernels.utf8 import count_invalid
 from fastbpe.pattern.splitter import Splitter
 from fastbpe.pipeline.count import count_chunks
-from fastbpe.pipeline.units import Unit, units
+from fastbpe.pipeline.stretches import Stretch, stretches
 
 MOST_BYTES = 100_000_000
 
@@ -39,11 +39,11 @@ def splitter() -> Splitter:
 
 
 @pytest.fixture(scope="session")
-def work(corpus: Path, splitter: Splitter) -> list[Unit]:
+def work(corpus: Path, splitter: Splitter) -> list[Stretch]:
     found, size = [], 0
-    for unit in units(Corpus(corpus).blocks(), splitter):
-        found.append(unit)
-        size += unit.stop
+    for stretch in stretches(Corpus(corpus).blocks(), splitter):
+        found.append(stretch)
+        size += stretch.stop
         if size >= MOST_BYTES:
             break
     return found
@@ -57,13 +57,13 @@ def rate(request: pytest.FixtureRequest, corpus: Path):
         request.getfixturevalue("benchmark").extra_info["megabytes"] = size / 1e6
 
 
-def add_all(work: list[Unit], splitter: Splitter, threads: int, ends: list[np.ndarray] | None) -> Counter:
+def add_all(work: list[Stretch], splitter: Splitter, threads: int, ends: list[np.ndarray] | None) -> Counter:
     counter = Counter()
 
     def add(k: int) -> None:
-        unit = work[k]
+        stretch = work[k]
         table = splitter.table if ends is None else None
-        counter.add(unit.data, unit.spans, unit.position, table, None if ends is None else ends[k])
+        counter.add(stretch.data, stretch.spans, stretch.position, table, None if ends is None else ends[k])
 
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(add, range(len(work))))
@@ -72,19 +72,19 @@ def add_all(work: list[Unit], splitter: Splitter, threads: int, ends: list[np.nd
 
 @pytest.mark.benchmark(group="count: given ends")
 @pytest.mark.parametrize("threads", [1, 2])
-def test_count_given_ends(benchmark, work: list[Unit], splitter: Splitter, threads: int) -> None:
-    ends = [split_ends(unit.data, unit.spans, splitter.table) for unit in work]
+def test_count_given_ends(benchmark, work: list[Stretch], splitter: Splitter, threads: int) -> None:
+    ends = [split_ends(stretch.data, stretch.spans, splitter.table) for stretch in work]
     benchmark.pedantic(add_all, (work, splitter, threads, ends), rounds=3, warmup_rounds=1)
 
 
 @pytest.mark.benchmark(group="count: split and count")
 @pytest.mark.parametrize("threads", [1, 2])
-def test_split_and_count(benchmark, work: list[Unit], splitter: Splitter, threads: int) -> None:
+def test_split_and_count(benchmark, work: list[Stretch], splitter: Splitter, threads: int) -> None:
     benchmark.pedantic(add_all, (work, splitter, threads, None), rounds=3, warmup_rounds=1)
 
 
 @pytest.mark.benchmark(group="count: finish")
-def test_finish(benchmark, work: list[Unit], splitter: Splitter) -> None:
+def test_finish(benchmark, work: list[Stretch], splitter: Splitter) -> None:
     benchmark.pedantic(
         Counter.finish, setup=lambda: ((add_all(work, splitter, 1, None),), {}), rounds=3, warmup_rounds=1
     )
@@ -100,20 +100,20 @@ def test_count_chunks(benchmark, corpus: Path, threads: int) -> None:
 
 @pytest.mark.benchmark(group="count: parts")
 def test_units(benchmark, corpus: Path, splitter: Splitter) -> None:
-    benchmark(lambda: sum(unit.stop for unit in units(Corpus(corpus).blocks(), splitter)))
+    benchmark(lambda: sum(stretch.stop for stretch in stretches(Corpus(corpus).blocks(), splitter)))
 
 
 @pytest.mark.benchmark(group="count: parts")
-def test_utf8(benchmark, work: list[Unit]) -> None:
+def test_utf8(benchmark, work: list[Stretch]) -> None:
     def check() -> None:
-        for unit in work:
-            count_invalid(unit.data[: unit.stop], np.array([unit.stop]))
+        for stretch in work:
+            count_invalid(stretch.data[: stretch.stop], np.array([stretch.stop]))
 
     benchmark(check)
 
 
 @pytest.mark.benchmark(group="count: adding tables")
-def test_sum(benchmark, work: list[Unit], splitter: Splitter) -> None:
+def test_sum(benchmark, work: list[Stretch], splitter: Splitter) -> None:
     counts = ChunkCounts(*add_all(work, splitter, 1, None).finish())
     benchmark.extra_info["rows"] = len(counts)
     benchmark(lambda: counts + counts)

@@ -9,7 +9,7 @@ import reference
 from hypothesis import given
 from hypothesis import strategies as st
 from test_cuts import texts as texts_of_cuts
-from test_units import blocks_of
+from test_stretches import blocks_of
 
 import fastbpe
 from fastbpe import ChunkCounts

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_units import Lines, blocks_of
+from test_stretches import Lines, blocks_of
 
 from fastbpe.errors import DataError, ParameterError
 from fastbpe.pipeline.invalid import InvalidBytes, check_errors, invalid_in, replaced
-from fastbpe.pipeline.units import units
+from fastbpe.pipeline.stretches import stretches
 
 pieces = st.sampled_from(
     [b"a", b"\n", b"\xc3", b"\xa9", b"\xe4\xb8", b"\xad", b"\xf0\x9f\x98", b"\x80", b"\xff", "中".encode()]
@@ -45,21 +45,21 @@ def test_what_is_replaced_does_not_depend_on_the_blocks(documents: list[bytes], 
 
 
 @given(documents, block_sizes)
-def test_units_find_what_is_invalid(documents: list[bytes], sizes: list[int]) -> None:
+def test_stretches_find_what_is_invalid(documents: list[bytes], sizes: list[int]) -> None:
     found = InvalidBytes()
-    for unit in units(blocks_of(documents, sizes), Lines()):
-        found.add(invalid_in(unit, "keep"))
+    for stretch in stretches(blocks_of(documents, sizes), Lines()):
+        found.add(invalid_in(stretch, "keep"))
     first, count = first_and_count(documents)
     assert found.count == count
     assert (found.first.offset if found.first else None) == first
 
 
 def test_strict_names_the_place() -> None:
-    (unit,) = units(blocks_of([b"good", b"b\xffd"], [100]), Lines())
+    (stretch,) = stretches(blocks_of([b"good", b"b\xffd"], [100]), Lines())
     with pytest.raises(DataError, match="text, document 1, byte 5: the byte 0xff"):
-        invalid_in(unit, "strict")
-    (unit,) = units(blocks_of([b"good"], [100]), Lines())
-    assert invalid_in(unit, "strict") == InvalidBytes()
+        invalid_in(stretch, "strict")
+    (stretch,) = stretches(blocks_of([b"good"], [100]), Lines())
+    assert invalid_in(stretch, "strict") == InvalidBytes()
 
 
 def test_other_words_are_refused() -> None:

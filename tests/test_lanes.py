@@ -9,7 +9,7 @@ from fastbpe.pattern.splitter import Splitter
 from fastbpe.pipeline.invalid import InvalidBytes
 from fastbpe.pipeline.lanes import Found, Lane
 from fastbpe.pipeline.progress import Progress
-from fastbpe.pipeline.units import UnitPacker
+from fastbpe.pipeline.stretches import StretchPacker
 from fastbpe.shards.journal import begin
 from fastbpe.shards.packing import RowPacker
 
@@ -17,7 +17,7 @@ DOCUMENTS = ["ab c", "", "de fg h", "i"] * 4
 
 
 def lane(journal, rows=None):
-    return Lane(None, journal, UnitPacker(Splitter("gpt2"), None, -1, -1, None), rows, "<u2")
+    return Lane(None, journal, StretchPacker(Splitter("gpt2"), None, -1, -1, None), rows, "<u2")
 
 
 def works(lane, documents, progress=None):
@@ -41,7 +41,7 @@ def test_a_later_run_goes_on_with_the_unit(journal):
     first = lane(journal, RowPacker(4, 0))
     whole = works(first, DOCUMENTS)
     assert [work.number for work in whole] == list(range(len(whole)))
-    assert b"".join(bytes(w.unit.data[: w.unit.stop]) for w in whole) == "".join(DOCUMENTS).encode()
+    assert b"".join(bytes(w.stretch.data[: w.stretch.stop]) for w in whole) == "".join(DOCUMENTS).encode()
     first.found.left["<e>"] = 2
     first.rows.padding = 3
     for number in (0, 2, len(whole) - 1):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from fastbpe.corpus.blocks import Block
 from fastbpe.errors import ParameterError
 from fastbpe.pipeline.policy import Policy
-from fastbpe.pipeline.units import units
+from fastbpe.pipeline.stretches import stretches
 from fastbpe.tokenizer import Tokenizer
 
 TOKENIZER = Tokenizer.from_merges([(97, 98)], pattern="none", special_tokens=["<s>", "<e>", "<e><e>"])
@@ -68,8 +68,8 @@ def test_left_as_text(documents, allowed):
     data = np.frombuffer("".join(documents).encode(), np.uint8)
     block = Block(data, np.cumsum([len(document) for document in documents], dtype=np.int64))
     found = {}
-    for unit in units([block] if documents else [], TOKENIZER.splitter, policy.allowed, S, E, policy.every):
-        found = dict(policy.left_as_text(unit))
+    for stretch in stretches([block] if documents else [], TOKENIZER.splitter, policy.allowed, S, E, policy.every):
+        found = dict(policy.left_as_text(stretch))
     left = [name for name in TOKENIZER.special_tokens if allowed != "all" and name not in allowed]
     expected = {}
     for document in documents:

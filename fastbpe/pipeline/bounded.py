@@ -15,7 +15,7 @@ from fastbpe.pipeline.memory import memory_bound, resident_memory
 from fastbpe.pipeline.runs import Run, Runs, Table
 
 THREAD_BYTES = 8 << 20
-"""What a thread takes besides: its cache, the units under way, and how far it may overshoot before it looks."""
+"""What a thread takes besides: its cache, the stretches under way, and how far it may overshoot before it looks."""
 LEAST_BYTES = 8 << 20
 LEAST_ROWS = 10_000
 ROW_BYTES = 256

@@ -23,7 +23,7 @@ from fastbpe.pipeline.invalid import InvalidBytes, check_errors, invalid_in, rep
 from fastbpe.pipeline.progress import Progress, ProgressLike, as_progress
 from fastbpe.pipeline.runs import Runs
 from fastbpe.pipeline.sample import Sample, sample_of
-from fastbpe.pipeline.units import Unit, units
+from fastbpe.pipeline.stretches import Stretch, stretches
 from fastbpe.text import utf8
 from fastbpe.threads import ordered_map, thread_count
 
@@ -192,7 +192,7 @@ class _Counting:
     def run(self, blocks: Iterable[Block], skip: int = 0, n_bytes: int | None = None) -> Iterator[int]:
         """Counts blocks that end with a document, their positions from 0; of a sample, what that takes of them.
 
-        Before each stretch of about n_bytes (None: everything is one), with all threads at rest, it says how many bytes
+        Before each segment of about n_bytes (None: everything is one), with all threads at rest, it says how many bytes
         of them are in the counter. skip: so many are there from before, as a run over the same blocks said.
         """
         splitter, weigh = self._rules.splitter, self._rules.weigh
@@ -201,27 +201,27 @@ class _Counting:
         before = self.totals.n_bytes
         documents = done = 0
 
-        def count(unit: Unit) -> tuple[int, int, InvalidBytes]:
-            invalid = InvalidBytes() if errors == "replace" else invalid_in(unit, errors)
-            if unit.position + unit.stop > skip:
-                data, spans = unit.normalized(normalizer)
+        def count(stretch: Stretch) -> tuple[int, int, InvalidBytes]:
+            invalid = InvalidBytes() if errors == "replace" else invalid_in(stretch, errors)
+            if stretch.position + stretch.stop > skip:
+                data, spans = stretch.normalized(normalizer)
                 ends = splitter.span_ends(data, spans)
-                # A unit's text may grow: positions, which only give the order, leave room for it.
-                position = (before + unit.position) * (1 if normalizer is None else GROWTH)
-                self._counter.add(data, spans, position, splitter.table, ends, weigh.multiplier(unit.source))
-            return unit.stop, len(unit.ends), invalid
+                # A stretch's text may grow: positions, which only give the order, leave room for it.
+                position = (before + stretch.position) * (1 if normalizer is None else GROWTH)
+                self._counter.add(data, spans, position, splitter.table, ends, weigh.multiplier(stretch.source))
+            return stretch.stop, len(stretch.ends), invalid
 
         blocks = weigh.cut(blocks if self._sample is None else self._sample.blocks(blocks))
         if errors == "replace":
             blocks = replaced(blocks, found)
-        cut = units(blocks, splitter, self._rules.trie, normalizer=normalizer)
+        cut = stretches(blocks, splitter, self._rules.trie, normalizer=normalizer)
         for first in cut:
             if done >= skip:
                 yield done
-            stretch: Iterator[Unit] = itertools.chain((first,), cut)
+            segment: Iterator[Stretch] = itertools.chain((first,), cut)
             if n_bytes is not None:
-                stretch = _until(stretch, skip - done if done < skip else n_bytes)
-            for size, ended, invalid in ordered_map(count, stretch, self._threads):
+                segment = _until(segment, skip - done if done < skip else n_bytes)
+            for size, ended, invalid in ordered_map(count, segment, self._threads):
                 documents += ended
                 done += size
                 found.add(invalid)
@@ -277,12 +277,12 @@ class _Counting:
         }
 
 
-def _until(items: Iterable[Unit], n_bytes: int) -> Iterator[Unit]:
-    """The first units, which hold n_bytes or as much more as the last of them goes on."""
+def _until(items: Iterable[Stretch], n_bytes: int) -> Iterator[Stretch]:
+    """The first stretches, which hold n_bytes or as much more as the last of them goes on."""
     size = 0
-    for unit in items:
-        yield unit
-        size += unit.stop
+    for stretch in items:
+        yield stretch
+        size += stretch.stop
         if size >= n_bytes:
             return
 

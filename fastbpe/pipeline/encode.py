@@ -1,8 +1,8 @@
 """encode_dataset: documents of a source to shards of tokens.
 
-Units of text come in order, are encoded on threads, and are written in order again; what is in flight is bounded, so
-memory does not grow with the corpus. The journal names a unit and a place in its tokens for every complete shard: a
-later run reads the source again, encodes from that unit on, and so writes the same bytes.
+Stretches of text come in order, are encoded on threads, and are written in order again; what is in flight is bounded,
+so memory does not grow with the corpus. The journal names a stretch and a place in its tokens for every complete shard:
+a later run reads the source again, encodes from that stretch on, and so writes the same bytes.
 """
 
 import os
@@ -18,14 +18,14 @@ from fastbpe.corpus.sources import Corpus, Source
 from fastbpe.errors import ParameterError
 from fastbpe.pipeline.checksum import checksums
 from fastbpe.pipeline.documents import documents_of
-from fastbpe.pipeline.encode_unit import encode_unit
+from fastbpe.pipeline.encode_stretch import encode_stretch
 from fastbpe.pipeline.entries import address_entry, origins_of, source_entries
 from fastbpe.pipeline.invalid import InvalidBytes, invalid_in
 from fastbpe.pipeline.lanes import Found, Lane, Work
 from fastbpe.pipeline.policy import Policy
 from fastbpe.pipeline.progress import Progress, ProgressLike, as_progress
 from fastbpe.pipeline.settings import settled
-from fastbpe.pipeline.units import UnitPacker
+from fastbpe.pipeline.stretches import StretchPacker
 from fastbpe.shards.forms import form_named
 from fastbpe.shards.journal import Journal, begin, clean
 from fastbpe.shards.manifest import Manifest
@@ -134,7 +134,7 @@ def encode_dataset(
 
 
 class Encoded(NamedTuple):
-    """A unit's tokens as shards hold them, where documents end among them, and what was found in its text."""
+    """A stretch's tokens as shards hold them, where documents end among them, and what was found in its text."""
 
     tokens: np.ndarray
     ends: np.ndarray
@@ -161,7 +161,7 @@ def _write(
 
     def begun(split: str | None) -> Lane:
         uncut = policy.every or policy.allowed
-        packer = UnitPacker(tokenizer.splitter, policy.allowed, bos, eos, uncut, normalizer)
+        packer = StretchPacker(tokenizer.splitter, policy.allowed, bos, eos, uncut, normalizer)
         rows = RowPacker(fixed["pack"], fixed["pad_id"]) if fixed["pack"] else None
         return Lane(split, journal, packer, rows, dtype)
 
@@ -188,10 +188,12 @@ def _write(
         pack = writers[splits[0]].pack
 
         def encode(work: Work) -> Encoded:
-            unit = work.unit
-            here = Found(policy.left_as_text(unit), InvalidBytes() if errors == "replace" else invalid_in(unit, errors))
-            ids, offsets = encode_unit(tokenizer, unit)
-            return Encoded(pack(ids), offsets[unit.document_spans], here, work)
+            stretch = work.stretch
+            here = Found(
+                policy.left_as_text(stretch), InvalidBytes() if errors == "replace" else invalid_in(stretch, errors)
+            )
+            ids, offsets = encode_stretch(tokenizer, stretch)
+            return Encoded(pack(ids), offsets[stretch.document_spans], here, work)
 
         with closing(ordered_map(encode, feed(), threads)) as results:
             for tokens, ends, here, work in results:
@@ -202,7 +204,7 @@ def _write(
                 writers[lane.split].add(tokens, ends, state, lane.offset, work.origins)
                 lane.offset = None
                 lane.found.add(here)
-                progress.advance(work.unit.stop)
+                progress.advance(work.stretch.stop)
         for lane in lanes:
             writer = writers[lane.split]
             if lane.rows is not None:

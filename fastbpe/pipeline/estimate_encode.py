@@ -27,7 +27,7 @@ WRITING = 1.4
 """Reading, checks and the disk beside the encoding itself, as a part of it."""
 READING_BYTES = 64 << 20
 THREAD_BYTES = 32 << 20
-"""Of a thread: its cache, the units on their way to it and from it."""
+"""Of a thread: its cache, the stretches on their way to it and from it."""
 
 
 @dataclass(frozen=True)

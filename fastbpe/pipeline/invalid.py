@@ -8,7 +8,7 @@ import numpy as np
 from fastbpe.corpus.blocks import Address, Block
 from fastbpe.errors import DataError, check_choice
 from fastbpe.kernels.utf8 import count_invalid, replace_invalid
-from fastbpe.pipeline.units import Unit
+from fastbpe.pipeline.stretches import Stretch
 
 ERRORS = ("keep", "strict", "replace")
 
@@ -33,16 +33,18 @@ def check_errors(errors: str) -> str:
     return errors
 
 
-def invalid_in(unit: Unit, errors: str) -> InvalidBytes:
-    """What of a unit's text is invalid. DataError when there is some and `errors` is strict."""
-    ends = unit.ends if len(unit.ends) and unit.ends[-1] == unit.stop else np.append(unit.ends, unit.stop)
-    count, first = count_invalid(unit.data[: unit.stop], ends)
+def invalid_in(stretch: Stretch, errors: str) -> InvalidBytes:
+    """What of a stretch's text is invalid. DataError when there is some and `errors` is strict."""
+    ends = stretch.ends
+    if not len(ends) or ends[-1] < stretch.stop:
+        ends = np.append(ends, stretch.stop)
+    count, first = count_invalid(stretch.data[: stretch.stop], ends)
     if not count:
         return InvalidBytes()
-    address = unit.address(first)
+    address = stretch.address(first)
     if errors == "strict":
         raise DataError(
-            f"{address}: the byte 0x{unit.data[first]:02x} is not valid UTF-8 there; "
+            f"{address}: the byte 0x{stretch.data[first]:02x} is not valid UTF-8 there; "
             "choose errors (--errors): replace puts U+FFFD in its place, keep, but for characters, takes it as it is"
         )
     return InvalidBytes(count, address)

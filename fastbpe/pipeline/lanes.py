@@ -1,4 +1,4 @@
-"""A lane: the units of one split on their way to its shards, and where in them a run before has come to."""
+"""A lane: the stretches of one split on their way to its shards, and where in them a run before has come to."""
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
@@ -12,18 +12,18 @@ from fastbpe.errors import FormatError, ParameterError
 from fastbpe.pipeline.checksum import Checksum
 from fastbpe.pipeline.invalid import InvalidBytes
 from fastbpe.pipeline.progress import Progress
-from fastbpe.pipeline.units import Unit, UnitPacker
+from fastbpe.pipeline.stretches import Stretch, StretchPacker
 from fastbpe.shards.forms import Origin
 from fastbpe.shards.journal import Journal
 from fastbpe.shards.packing import RowPacker, RowState
 
 
 class Work(NamedTuple):
-    """A unit to encode: its lane, its number there, and the checksum of the lane's documents up to its end, by which a
-    later run knows the source again. origins: of the documents that end in it, where the form wants them."""
+    """A stretch to encode: its lane, its number there, and the checksum of the lane's documents up to its end, by which
+    a later run knows the source again. origins: of the documents that end in it, where the form wants them."""
 
     lane: "Lane"
-    unit: Unit
+    stretch: Stretch
     number: int
     checksum: list[int]
     origins: list[Origin]
@@ -50,14 +50,14 @@ class Found:
 
 
 class Lane:
-    """The units of one split, from the one on in which its last complete shard ends. Without splits there is one.
+    """The stretches of one split, from the one on in which its last complete shard ends. Without splits there is one.
 
-    `offset`: how many of the next unit's tokens, laid into rows if there are `rows`, lie in complete shards; None when
-    the next unit is a new one.
+    `offset`: how many of the next stretch's tokens, laid into rows if there are `rows`, lie in complete shards; None
+    when the next stretch is a new one.
     """
 
     def __init__(
-        self, split: str | None, journal: Journal, packer: UnitPacker, rows: RowPacker | None, dtype: np.dtype[Any]
+        self, split: str | None, journal: Journal, packer: StretchPacker, rows: RowPacker | None, dtype: np.dtype[Any]
     ) -> None:
         lines = [line for line in journal.entries if split is None or line["shard"]["split"] == split]
         self.split = split
@@ -79,35 +79,35 @@ class Lane:
 
     def _go_on(self, line: dict[str, Any], dtype: np.dtype[Any]) -> None:
         self._state, self.offset = line["state"], line["offset"]
-        if not {"unit", "checksum", "last", "found", "rows"} <= {*self._state}:
+        if not {"stretch", "checksum", "last", "found", "rows"} <= {*self._state}:
             raise KeyError
         self.found = Found.from_json(self._state["found"])
         if self.rows is not None:
             self.rows.restore(RowState.from_json(self._state["rows"]), dtype)
 
-    def work(self, units: Iterator[Unit], progress: Progress) -> Iterator[Work]:
-        """What is to be done of the next units. Raises ParameterError when the source is not as it was."""
-        for unit in units:
-            self.checksum.add(unit.data[: unit.stop], unit.position + unit.ends)
-            origins = [self.origins.popleft() for _ in unit.ends] if self.origins else []
+    def work(self, stretches: Iterator[Stretch], progress: Progress) -> Iterator[Work]:
+        """What is to be done of the next stretches. Raises ParameterError when the source is not as it was."""
+        for stretch in stretches:
+            self.checksum.add(stretch.data[: stretch.stop], stretch.position + stretch.ends)
+            origins = [self.origins.popleft() for _ in stretch.ends] if self.origins else []
             number = self.number
             self.number += 1
             state = self._state
-            if state is not None and number < state["unit"]:
-                progress.advance(unit.stop)
+            if state is not None and number < state["stretch"]:
+                progress.advance(stretch.stop)
                 continue
             checksum = self.checksum.state()
-            if state is not None and number == state["unit"]:
+            if state is not None and number == state["stretch"]:
                 self._check(checksum == state["checksum"] and not state["last"])
-            yield Work(self, unit, number, checksum, origins)
+            yield Work(self, stretch, number, checksum, origins)
 
     def over(self) -> None:
         """Raises ParameterError when the source ends before what complete shards hold."""
         state = self._state
         if state is not None and state["last"]:
-            self._check(self.number == state["unit"] and self.checksum.state() == state["checksum"])
+            self._check(self.number == state["stretch"] and self.checksum.state() == state["checksum"])
         elif state is not None:
-            self._check(self.number > state["unit"])
+            self._check(self.number > state["stretch"])
 
     @staticmethod
     def _check(same: bool) -> None:
@@ -115,14 +115,14 @@ class Lane:
             raise ParameterError("cannot go on: the source is not as it was; remove the directory and start anew")
 
     def state(self, number: int, checksum: list[int], last: bool = False) -> Callable[[], dict[str, Any]]:
-        """What the journal says of a shard's end: the unit it lies in (`last`: that all are over), the checksum of the
-        documents up to and with it, what was found before it, and how far rows are filled now.
+        """What the journal says of a shard's end: the stretch it lies in (`last`: that all are over), the checksum of
+        the documents up to and with it, what was found before it, and how far rows are filled now.
 
-        Most units are the end of no shard, so all this is made when it is called.
+        Most stretches are the end of no shard, so all this is made when it is called.
         """
         rows = None if self.rows is None else self.rows.state()
         return lambda: {
-            "unit": number,
+            "stretch": number,
             "checksum": checksum,
             "last": last,
             "found": self.found.as_json(),

@@ -7,7 +7,7 @@ from typing import Any
 
 from fastbpe.errors import ParameterError, check_choice
 from fastbpe.kernels.special import SpecialTrie, make_spans
-from fastbpe.pipeline.units import Unit
+from fastbpe.pipeline.stretches import Stretch
 from fastbpe.tokenizer import Tokenizer
 
 
@@ -73,12 +73,12 @@ class Policy:
         bos = -1 if self.bos_id is None else self.bos_id
         return (bos, eos) if self.eos_place == "append" else (max(bos, eos), -1)
 
-    def left_as_text(self, unit: Unit) -> Counter[str]:
-        """How often each special token stands in a unit's text, where it is nothing special."""
+    def left_as_text(self, stretch: Stretch) -> Counter[str]:
+        """How often each special token stands in a stretch's text, where it is nothing special."""
         if self.left is None:
             return Counter()
-        texts = unit.spans[unit.spans[:, 3] < 0]
-        spans, _ = make_spans(unit.data, texts[:, 0].copy(), texts[:, 1].copy(), self.left)
+        texts = stretch.spans[stretch.spans[:, 3] < 0]
+        spans, _ = make_spans(stretch.data, texts[:, 0].copy(), texts[:, 1].copy(), self.left)
         found = Counter(spans[spans[:, 3] >= 0, 3].tolist())
         names = {id: name.decode() for name, id in self.left.tokens}
         return Counter({names[id]: n for id, n in found.items()})

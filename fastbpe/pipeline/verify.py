@@ -17,7 +17,7 @@ from fastbpe.pipeline.documents import documents_of
 from fastbpe.pipeline.entries import reader_options
 from fastbpe.pipeline.policy import Policy
 from fastbpe.pipeline.progress import Progress, ProgressLike, as_progress
-from fastbpe.pipeline.units import Unit, units
+from fastbpe.pipeline.stretches import Stretch, stretches
 from fastbpe.shards.reader import TokenShards
 from fastbpe.shards.texts import read_texts
 from fastbpe.text import counted
@@ -177,17 +177,17 @@ def _normalized(shards: TokenShards, corpus: Corpus) -> Iterator[_Part]:
     manifest, tokenizer = shards.manifest, shards.tokenizer
     form = tokenizer.model.normalizer
     policy = Policy.of(tokenizer, manifest.eos_token, manifest.eos_place, manifest.bos_token, manifest.allowed_special)
-    for unit in units(
+    for stretch in stretches(
         _in_order(shards, corpus), tokenizer.splitter, policy.allowed, uncut=policy.every, normalizer=form
     ):
-        data, spans = unit.normalized(form)
+        data, spans = stretch.normalized(form)
         stops = np.concatenate((np.zeros(1, np.int64), spans[:, 1]))
-        yield _Part(data[: stops[-1]], stops[unit.document_spans], _address_in(unit, spans))
+        yield _Part(data[: stops[-1]], stops[stretch.document_spans], _address_in(stretch, spans))
 
 
-def _address_in(unit: Unit, spans: np.ndarray) -> Callable[[int], Address]:
+def _address_in(stretch: Stretch, spans: np.ndarray) -> Callable[[int], Address]:
     """Leads from an offset in the normalized text to where the stretch that holds it begins."""
-    return lambda offset: unit.address(int(unit.spans[np.searchsorted(spans[:, 0], offset, side="right") - 1, 0]))
+    return lambda offset: stretch.address(int(stretch.spans[np.searchsorted(spans[:, 0], offset, side="right") - 1, 0]))
 
 
 def _different(shards: TokenShards, document: int, how: str) -> DataError:

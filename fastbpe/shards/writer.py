@@ -111,7 +111,7 @@ class ShardWriter:
         self._split = split
         self._common: _Common = _Common(journal) if beside is None else beside._common
         self._common.writers += 1
-        # Splits count for themselves: which of two closes a shard first depends on how the input is cut into units.
+        # Splits count for themselves: which of two closes a shard first depends on how the input is cut into stretches.
         self._number = sum(split is None or entry.split == split for entry in self._common.entries)
         self._descriptor = -1
         self._filled = 0

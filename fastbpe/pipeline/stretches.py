@@ -1,8 +1,8 @@
-"""Units: what one kernel call works on, cut from blocks so that no chunk and no special token is cut.
+"""Stretches: what one kernel call works on, cut from blocks so that no chunk and no special token is cut.
 
-Most of a block becomes a unit as it lies there. Of the document that goes on in the next block only the bytes after the
-last safe place are copied; with the first bytes of the next block, up to a safe place there, they become a small unit
-of their own. A document without a safe place (one long run of a letter, or no pattern) is gathered whole.
+Most of a block becomes a stretch as it lies there. Of the document that goes on in the next block only the bytes after
+the last safe place are copied; with the first bytes of the next block, up to a safe place there, they become a small
+stretch of their own. A document without a safe place (one long run of a letter, or no pattern) is gathered whole.
 
 What is counted or encoded does not depend on where the cuts fall.
 """
@@ -25,7 +25,7 @@ Int64s = npt.NDArray[np.int64]
 
 
 @dataclass(slots=True)
-class Unit:
+class Stretch:
     """Documents, or parts of them, in one buffer.
 
     data: uint8; the text is data[:stop], what follows is there for the pattern to look ahead. ends: int64, ends of the
@@ -61,7 +61,7 @@ class Unit:
         return block.address_at(position - block.position)
 
 
-def units(
+def stretches(
     blocks: Iterable[Block],
     splitter: Cutter,
     trie: SpecialTrie | None = None,
@@ -69,20 +69,20 @@ def units(
     eos: int = -1,
     uncut: SpecialTrie | None = None,
     normalizer: str | None = None,
-) -> Iterator[Unit]:
-    """Units of the blocks, in order. `bos` and `eos` are ids to put around each document, -1 for none.
+) -> Iterator[Stretch]:
+    """Stretches of the blocks, in order. `bos` and `eos` are ids to put around each document, -1 for none.
 
-    No unit ends inside a token of `uncut`, or of `trie` without it; those of `trie` are cut out of the text. With a
+    No stretch ends inside a token of `uncut`, or of `trie` without it; those of `trie` are cut out of the text. With a
     normalizer, NFC or NFKC, none ends where normalization joins characters.
     """
-    packer = UnitPacker(splitter, trie, bos, eos, uncut or trie, normalizer)
+    packer = StretchPacker(splitter, trie, bos, eos, uncut or trie, normalizer)
     for block in blocks:
         yield from packer.take(block)
     yield from packer.rest()
 
 
-class UnitPacker:
-    """Between two blocks: `tail`, the bytes of an open document that no unit has; whether a unit has its beginning."""
+class StretchPacker:
+    """Between two blocks: `tail`, the bytes of an open document that no stretch has; whether one has its beginning."""
 
     def __init__(
         self,
@@ -100,16 +100,16 @@ class UnitPacker:
         self.begun = False
         self.origin: list[Block] = []
 
-    def take(self, block: Block) -> Iterator[Unit]:
+    def take(self, block: Block) -> Iterator[Stretch]:
         # Without its bytes: the places alone are needed for addresses.
         places = replace(block, data=block.data[:0])
         start, ends = 0, block.ends
         if self.tail:
             self.origin.append(places)
-            unit, start = self._seam(block)
-            if unit is not None:
-                yield unit
-                ends = ends[len(unit.ends) :]
+            stretch, start = self._seam(block)
+            if stretch is not None:
+                yield stretch
+                ends = ends[len(stretch.ends) :]
         data, ends = block.data[start:], ends - start
         last = int(ends[-1]) if len(ends) else 0
         stop = last
@@ -117,20 +117,20 @@ class UnitPacker:
             cut = self.cuts.last(data, last, len(data), last)
             stop = cut if cut > 0 else last
         if stop or len(ends):
-            yield self._unit(data, stop, block.position + start, ends, (places,))
+            yield self._stretch(data, stop, block.position + start, ends, (places,))
         if len(data) > stop:
             if not self.tail:
                 self.tail_position = block.position + start + stop
                 self.origin = [places]
             self.tail.extend(data[stop:])
 
-    def rest(self) -> Iterator[Unit]:
+    def rest(self) -> Iterator[Stretch]:
         """A document that is open when the blocks end, ends there."""
         if self.tail:
-            yield self._tail_unit(len(self.tail), [len(self.tail)])
+            yield self._tail_stretch(len(self.tail), [len(self.tail)])
 
-    def _seam(self, block: Block) -> tuple[Unit | None, int]:
-        """Moves bytes of the block to the tail until a document's end or a safe place; (the unit, bytes moved)."""
+    def _seam(self, block: Block) -> tuple[Stretch | None, int]:
+        """Moves bytes of the block to the tail until a document's end or a safe place; (the stretch, bytes moved)."""
         before = len(self.tail)
         end = int(block.ends[0]) if len(block.ends) else None
         moved, reach = 0, HEAD_BYTES
@@ -138,28 +138,28 @@ class UnitPacker:
             look = min(reach, len(block.data) if end is None else end)
             self.tail.extend(block.data[moved:look])
             if look == end:
-                return self._tail_unit(len(self.tail), [len(self.tail)]), look
+                return self._tail_stretch(len(self.tail), [len(self.tail)]), look
             # What lies further back was searched with the block before.
             lowest = max(0, before + moved - self.cuts.reach)
             cut = self.cuts.last(self.tail, lowest, len(self.tail), 0)
             if cut >= before:
-                return self._tail_unit(cut, []), cut - before
+                return self._tail_stretch(cut, []), cut - before
             moved = look
             if look == len(block.data):
                 return None, look
             reach *= 4
 
-    def _tail_unit(self, stop: int, ends: list[int]) -> Unit:
+    def _tail_stretch(self, stop: int, ends: list[int]) -> Stretch:
         data = np.frombuffer(self.tail, np.uint8)
-        self.tail = bytearray()  # the old one is the unit's now
-        unit = self._unit(data, stop, self.tail_position, np.array(ends, np.int64), tuple(self.origin))
+        self.tail = bytearray()  # the old one is the stretch's now
+        stretch = self._stretch(data, stop, self.tail_position, np.array(ends, np.int64), tuple(self.origin))
         self.origin = []
-        return unit
+        return stretch
 
-    def _unit(
+    def _stretch(
         self, data: npt.NDArray[np.uint8], stop: int, position: int, ends: Int64s, origin: tuple[Block, ...]
-    ) -> Unit:
-        """The unit of data[:stop]; from here on its last document, unless it ends at an end, is begun."""
+    ) -> Stretch:
+        """The stretch of data[:stop]; from here on its last document, unless it ends at an end, is begun."""
         starts = np.concatenate((np.zeros(1, np.int64), ends))
         stops = ends
         last = int(starts[-1])
@@ -185,7 +185,7 @@ class UnitPacker:
             self.begun = True
         elif len(ends):
             self.begun = False
-        return Unit(data, stop, position, ends, spans, counts, origin)
+        return Stretch(data, stop, position, ends, spans, counts, origin)
 
     def _spans(
         self, data: npt.NDArray[np.uint8], starts: Int64s, stops: Int64s, bos: int, eos: int

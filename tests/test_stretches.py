@@ -12,9 +12,9 @@ from fastbpe.corpus.blocks import Block, Place
 from fastbpe.kernels.special import SpecialTrie
 from fastbpe.pattern.splitter import Splitter
 from fastbpe.pipeline import cuts as cuts_module
-from fastbpe.pipeline import units as module
+from fastbpe.pipeline import stretches as module
 from fastbpe.pipeline.policy import Policy
-from fastbpe.pipeline.units import Unit, units
+from fastbpe.pipeline.stretches import Stretch, stretches
 from fastbpe.tokenizer import Tokenizer
 
 BOS, EOS, MARK, LONG_MARK = 1, 2, 3, 4
@@ -86,15 +86,15 @@ def naive(documents: list[bytes], splitter, marks, bos: int, eos: int) -> list[l
     return found
 
 
-def collected(found: list[Unit], splitter) -> list[list[bytes | int]]:
-    """The same from units, whose spans must stand within their text."""
+def collected(found: list[Stretch], splitter) -> list[list[bytes | int]]:
+    """The same from stretches, whose spans must stand within their text."""
     documents: list[list[bytes | int]] = [[]]
-    for unit in found:
-        data = unit.data.tobytes()
+    for stretch in found:
+        data = stretch.data.tobytes()
         row = 0
-        for upto in [*unit.document_spans.tolist(), len(unit.spans)]:
-            for start, stop, text_end, id in unit.spans[row:upto].tolist():
-                assert 0 <= start <= stop <= unit.stop
+        for upto in [*stretch.document_spans.tolist(), len(stretch.spans)]:
+            for start, stop, text_end, id in stretch.spans[row:upto].tolist():
+                assert 0 <= start <= stop <= stretch.stop
                 if id >= 0:
                     documents[-1].append(id)
                     continue
@@ -117,17 +117,17 @@ block_sizes = st.lists(st.integers(1, 40), min_size=1, max_size=4)
 
 @pytest.mark.parametrize("name", SPLITTERS)
 @given(documents, block_sizes, st.booleans(), st.sampled_from([(-1, -1), (BOS, -1), (-1, EOS), (BOS, EOS)]), st.data())
-def test_units_hold_what_the_documents_hold(name, documents, sizes, special, around, data) -> None:
+def test_stretches_hold_what_the_documents_hold(name, documents, sizes, special, around, data) -> None:
     splitter = SPLITTERS[name]
     marks = MARKS if special else []
     trie = SpecialTrie(marks) if special else None
     with patch.object(module, "HEAD_BYTES", data.draw(st.sampled_from([1, 3, 4096]))):
-        found = list(units(blocks_of(documents, sizes), splitter, trie, *around))
+        found = list(stretches(blocks_of(documents, sizes), splitter, trie, *around))
     assert collected(found, splitter) == naive(documents, splitter, marks, *around)
-    assert b"".join(unit.data[: unit.stop].tobytes() for unit in found) == b"".join(documents)
-    positions = np.cumsum([0] + [unit.stop for unit in found])[:-1]
-    assert [unit.position for unit in found] == positions.tolist()
-    ends = [unit.position + end for unit in found for end in unit.ends.tolist()]
+    assert b"".join(stretch.data[: stretch.stop].tobytes() for stretch in found) == b"".join(documents)
+    positions = np.cumsum([0] + [stretch.stop for stretch in found])[:-1]
+    assert [stretch.position for stretch in found] == positions.tolist()
+    ends = [stretch.position + end for stretch in found for end in stretch.ends.tolist()]
     assert ends == np.cumsum([len(document) for document in documents]).tolist()
 
 
@@ -143,18 +143,20 @@ raw_texts = st.one_of(texts_of_cuts, st.binary(max_size=20), texts)
     st.sampled_from([1, 8, 512]),
     st.sampled_from([(), ("<s>",), "all"]),
 )
-def test_normalized_units_encode_as_whole_documents(name, documents, sizes, form, look, allowed) -> None:
+def test_normalized_stretches_encode_as_whole_documents(name, documents, sizes, form, look, allowed) -> None:
     merges = [(0xC3, 0xA9), (101, 256), (0xE6, 0x97), (258, 0xA5), (115, 62), (60, 260)]
     tokenizer = Tokenizer.from_merges(merges, pattern=name, special_tokens=["<s>", "\u212b<"], normalizer=form)
     policy = Policy.of(tokenizer, None, "append", None, allowed)
     with patch.object(module, "HEAD_BYTES", look), patch.object(cuts_module, "NORMALIZED_BYTES", look):
         found = list(
-            units(blocks_of(documents, sizes), tokenizer.splitter, policy.allowed, uncut=policy.every, normalizer=form)
+            stretches(
+                blocks_of(documents, sizes), tokenizer.splitter, policy.allowed, uncut=policy.every, normalizer=form
+            )
         )
     encoded: list[list[int]] = [[]]
-    for unit in found:
-        ids, offsets = tokenizer.encode_spans(*unit.normalized(form))
-        bounds = offsets[unit.document_spans].tolist()
+    for stretch in found:
+        ids, offsets = tokenizer.encode_spans(*stretch.normalized(form))
+        bounds = offsets[stretch.document_spans].tolist()
         for start, stop in zip([0, *bounds], [*bounds, len(ids)], strict=False):
             encoded[-1] += ids[start:stop].tolist()
             encoded.append([])
@@ -173,31 +175,33 @@ def test_normalized_units_are_small() -> None:
     for line in lines:
         documents = [line.encode() * 20_000]
         for form in ("NFC", "NFKC"):
-            found = list(units(blocks_of(documents, [1 << 16]), SPLITTERS["cl100k"], normalizer=form))
-            assert max(len(unit.data) for unit in found) <= (1 << 16)
-            assert sum(len(unit.data) for unit in found) < 1.1 * len(documents[0])
+            found = list(stretches(blocks_of(documents, [1 << 16]), SPLITTERS["cl100k"], normalizer=form))
+            assert max(len(stretch.data) for stretch in found) <= (1 << 16)
+            assert sum(len(stretch.data) for stretch in found) < 1.1 * len(documents[0])
 
 
 def test_most_of_a_block_is_not_copied() -> None:
     documents = [b"some words\n" * 100_000]
     blocks = list(blocks_of(documents, [1 << 16]))
-    found = list(units(blocks, Lines()))
-    assert sum(any(np.shares_memory(unit.data, block.data) for block in blocks) for unit in found) >= len(blocks) - 1
-    copied = [unit for unit in found if not any(np.shares_memory(unit.data, block.data) for block in blocks)]
-    assert max(len(unit.data) for unit in copied) < 10_000
+    found = list(stretches(blocks, Lines()))
+    assert (
+        sum(any(np.shares_memory(stretch.data, block.data) for block in blocks) for stretch in found) >= len(blocks) - 1
+    )
+    copied = [stretch for stretch in found if not any(np.shares_memory(stretch.data, block.data) for block in blocks)]
+    assert max(len(stretch.data) for stretch in copied) < 10_000
 
 
 def test_a_document_without_a_safe_place_is_one_unit() -> None:
     documents = [b"a" * 3_000_000, b"b\n" * 10]
     for splitter in (Lines(), SPLITTERS["cl100k"]):
-        found = list(units(blocks_of(documents, [100_000]), splitter))
+        found = list(stretches(blocks_of(documents, [100_000]), splitter))
         assert found[0].stop == 3_000_000
         assert collected(found, splitter) == naive(documents, splitter, [], -1, -1)
 
 
 def test_a_document_open_at_the_end_ends_there() -> None:
     block = Block(np.frombuffer(b"one\ntwo", np.uint8), np.array([1]), 0, [Place(0, "x", 0, np.array([0, 1]))])
-    found = list(units([block], Lines()))
+    found = list(stretches([block], Lines()))
     assert collected(found, Lines()) == [[b"o"], [b"ne\n", b"two"]]
 
 
@@ -206,8 +210,8 @@ def test_addresses_lead_back_to_the_documents() -> None:
     starts = np.cumsum([0] + [len(document) for document in documents])
     for sizes in ([7], [1], [100], [1000], [3, 50]):
         with patch.object(module, "HEAD_BYTES", 2):
-            for unit in units(blocks_of(documents, sizes), Lines()):
-                for offset in range(unit.stop):
-                    position = unit.position + offset
+            for stretch in stretches(blocks_of(documents, sizes), Lines()):
+                for offset in range(stretch.stop):
+                    position = stretch.position + offset
                     number = int(np.searchsorted(starts, position, side="right")) - 1
-                    assert unit.address(offset)[:3] == ("text", number, position)
+                    assert stretch.address(offset)[:3] == ("text", number, position)

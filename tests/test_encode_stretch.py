@@ -4,24 +4,24 @@ import pytest
 from fastbpe.corpus.sources import Corpus, files
 from fastbpe.errors import DataError, FastbpeError, MemoryBoundError
 from fastbpe.pipeline.encode import encode_dataset
-from fastbpe.pipeline.encode_unit import encode_unit
-from fastbpe.pipeline.units import units
+from fastbpe.pipeline.encode_stretch import encode_stretch
+from fastbpe.pipeline.stretches import stretches
 from fastbpe.tokenizer import Tokenizer
 
 DOCUMENTS = ["ab c", "", "caf\u0065\u0301 ab", "x"]
 
 
-def units_of(tokenizer, documents=DOCUMENTS):
+def stretches_of(tokenizer, documents=DOCUMENTS):
     normalizer = tokenizer.model.normalizer
-    return list(units(Corpus(documents).blocks(), tokenizer.splitter, bos=-1, eos=-1, normalizer=normalizer))
+    return list(stretches(Corpus(documents).blocks(), tokenizer.splitter, bos=-1, eos=-1, normalizer=normalizer))
 
 
 @pytest.mark.parametrize("normalizer", [None, "NFC"])
 def test_the_ids_of_the_documents(normalizer):
     tokenizer = Tokenizer.from_merges([(97, 98)], pattern="gpt2", normalizer=normalizer)
-    (unit,) = units_of(tokenizer)
-    ids, offsets = encode_unit(tokenizer, unit)
-    bounds = [0, *offsets[unit.document_spans].tolist()]
+    (stretch,) = stretches_of(tokenizer)
+    ids, offsets = encode_stretch(tokenizer, stretch)
+    bounds = [0, *offsets[stretch.document_spans].tolist()]
     assert [ids[a:b].tolist() for a, b in zip(bounds, bounds[1:], strict=False)] == [
         tokenizer.encode(document) for document in DOCUMENTS
     ]
@@ -54,9 +54,9 @@ class Failing:
 )
 def test_errors_say_where(error, kind, what):
     tokenizer = Tokenizer.from_merges([(97, 98)], pattern="gpt2")
-    (unit,) = units_of(tokenizer)
+    (stretch,) = stretches_of(tokenizer)
     with pytest.raises(kind, match=what):
-        encode_unit(Failing(tokenizer, 0xCC, error), unit)
+        encode_stretch(Failing(tokenizer, 0xCC, error), stretch)
 
 
 def test_an_error_in_a_thread_comes_out_with_its_address(tmp_path, monkeypatch):
