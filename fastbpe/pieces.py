@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fastbpe.kernels.join import Utf8, batch_stop, join_texts
+from fastbpe.kernels.join import Utf8, batch_stop, join_texts, total_length
 from fastbpe.pattern.splitter import Splitter
 from fastbpe.specials import Data, Specials
 from fastbpe.text import to_bytes
@@ -51,7 +51,7 @@ def batches(
         start = 0
         while start < len(listed):
             stop = batch_stop(listed, start, piece_bytes)
-            if stop == start + 1 and _is_long(listed[start], piece_bytes):
+            if stop == start + 1 and total_length([listed[start]]) >= piece_bytes:
                 yield from _cut(listed[start], specials, splitter, n_done, piece_bytes)
             else:
                 batch = Batch(listed, start, stop, n_done)
@@ -75,10 +75,6 @@ def _lists(texts: Iterable[str | bytes], least: int) -> Iterator[list[str | byte
             yield taken
             taken, size = [], 0
     yield taken
-
-
-def _is_long(text: str | bytes, piece_bytes: int) -> bool:
-    return isinstance(text, str | bytes | bytearray | memoryview) and len(text) >= piece_bytes
 
 
 def _cut(text: str | bytes, specials: Specials, splitter: Splitter, number: int, piece_bytes: int) -> Iterator[Piece]:

@@ -10,18 +10,19 @@ def counted(n: int, noun: str) -> str:
 
 def utf8(text: str) -> bytes:
     """The UTF-8 of a str. Surrogate pairs are joined and lone surrogates become U+FFFD, as in tiktoken."""
+    # What a subclass may make of `encode` does not count: kernels read its characters, and rely on bytes here.
     try:
-        return text.encode()
+        return str.encode(text)
     except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+        return str.encode(text, "utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
 
 
 def to_bytes(text: str | bytes) -> bytes:
     """The bytes of one document given as str or bytes-like. Raises ParameterError for anything else."""
     if isinstance(text, str):
         return utf8(text)
-    if isinstance(text, bytes):
+    if type(text) is bytes:
         return text
-    if isinstance(text, (bytearray, memoryview)):
-        return bytes(text)
+    if isinstance(text, (bytes, bytearray, memoryview)):
+        return memoryview(text).tobytes()
     raise ParameterError(f"a text must be str or bytes, not {type(text).__name__}")

@@ -45,6 +45,15 @@ def test_lengths():
     assert total_length(["a日", b"bcd", bytearray(2), memoryview(b"x"), None]) == 8
 
 
+@pytest.mark.parametrize(("kind", "value"), [(str, "a日"), (bytes, b"ab"), (bytearray, b"ab")])
+def test_lengths_are_not_what_a_subclass_says(kind, value):
+    class Lying(kind):
+        def __len__(self):
+            return 1 << 40
+
+    assert total_length([Lying(value)]) == batch_stop([Lying(value)] * 2, 0, 4) == 2
+
+
 @given(st.lists(st.integers(0, 30).map(lambda n: "x" * n), min_size=1), st.integers(1, 50))
 def test_batches_are_as_short_as_they_may_be(texts, least):
     start = 0

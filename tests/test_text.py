@@ -35,3 +35,22 @@ def test_what_a_text_may_be():
     )
     with pytest.raises(ParameterError, match="int"):
         to_bytes(3)
+
+
+@pytest.mark.parametrize("text", ["abc", "abé", "ab\ud83d"])
+def test_a_subclass_is_what_it_holds(text):
+    class Text(str):
+        def encode(self, *args):
+            return 5
+
+    class Raw(bytes):
+        def __len__(self):
+            return 1 << 40
+
+    class Array(bytearray):
+        def __bytes__(self):
+            return b"x"
+
+    expected = utf8(text)
+    for same in (Text(text), Raw(expected), Array(expected)):
+        assert type(to_bytes(same)) is bytes and to_bytes(same) == expected

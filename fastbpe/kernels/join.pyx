@@ -52,7 +52,12 @@ def total_length(list texts not None):
 
 
 cdef inline int64_t _length(text) except -1:
-    return len(text) if isinstance(text, (str, bytes, bytearray, memoryview)) else 0
+    # What there is to read, whatever a subclass says of itself.
+    if isinstance(text, str):
+        return PyUnicode_GET_LENGTH(text)
+    if isinstance(text, bytes):
+        return PyBytes_GET_SIZE(text)
+    return len(memoryview(text)) if isinstance(text, (bytearray, memoryview)) else 0
 
 
 def join_texts(list texts not None, Py_ssize_t start, Py_ssize_t stop):
