@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md"),
-    *("docs/tour.md", "docs/choosing.md", "docs/shards.md", "docs/training.md"),
+    *("docs/tour.md", "docs/choosing.md", "docs/formats.md", "docs/inputs.md", "docs/shards.md", "docs/training.md"),
     *("benchmarks/README.md", "corpora/README.md"),
 ]
 
