@@ -32,7 +32,8 @@ from fastbpe.text import counted, to_bytes
 from fastbpe.threads import ordered_map, thread_count
 from fastbpe.vocabulary import Vocabulary
 
-#: Bound of the caches of all threads that use one tokenizer at the same time.
+#: Bound of the caches of all threads that use one tokenizer at the same time; threads beyond the processors add a
+#: small one each.
 CACHE_BYTES = 128 << 20
 
 Text = str | bytes
@@ -452,7 +453,8 @@ class Tokenizer:
         if rules is None:
             rules = MergeList(model.byte_ids, np.ascontiguousarray(model.merges))
         whole = _whole_tokens(model, Encoder(rules)) if model.whole_chunk_first else None
-        return Encoder(rules, self.splitter.table, scratch_bytes(), whole=whole)
+        # One share for each processor, which further threads wait for anyway.
+        return Encoder(rules, self.splitter.table, scratch_bytes(), whole=whole, n_shares=os.cpu_count() or 1)
 
     def encode_spans(self, data: Data, spans: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """The ids of spans of a buffer (see kernels/spans.pyx), uint32, and offsets, int64 of n + 1: those of span i

@@ -127,6 +127,38 @@ def test_calls_at_the_same_time_have_a_scratch_each():
         assert list(pool.map(lambda text: encoder.encode_spans(text, None)[0].tolist(), texts)) == expected
 
 
+def test_more_calls_at_the_same_time_than_shares_have_little_each():
+    words = [b"%d" % n for n in range(10**5, 2 * 10**5)]
+    text, ends = b"".join(words), np.arange(1, len(words) + 1) * 6
+    rules = MergeList(BYTES, np.empty((0, 3), np.int64))
+
+    def n_bytes(n_shares):
+        encoder, buffers = Encoder(rules, None, 1 << 24, n_shares=n_shares), [IdBuffer() for _ in range(3)]
+
+        def start_within(depth):
+            # A call looks at its spans when it has its scratch; then the next one starts.
+            class Spans(np.ndarray):
+                @property
+                def ndim(self):
+                    if depth:
+                        start_within(depth - 1)
+                    return 2
+
+            spans = np.array([[0, len(text), len(text), -1]]).view(Spans)
+            encoder.append_spans(buffers[depth], text, spans, ends)
+
+        start_within(2)
+        return encoder.n_bytes
+
+    assert n_bytes(1) < n_bytes(3) // 2
+    refusing = Encoder(rules, None, 1 << 24, n_shares=1)
+    for _ in range(3):
+        with pytest.raises(ValueError, match="ends"):
+            refusing.encode_spans(b"ab", None, np.array([5]))
+    refusing.encode_spans(text, None, ends)
+    assert refusing.n_bytes > n_bytes(1) // 2
+
+
 def test_appending_to_a_buffer():
     encoder, buffer = encoder_of([(97, 98)]), IdBuffer([7])
     spans = np.array([[0, 3, 3, -1], [3, 3, 3, 300], [3, 5, 5, -1]], np.int64)

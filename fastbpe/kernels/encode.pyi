@@ -18,6 +18,7 @@ class Encoder:
         scratch_bytes: int = ...,
         small_max: int = ...,
         whole: WholeTokens | None = None,
+        n_shares: int = ...,
     ) -> None: ...
     @property
     def n_bytes(self) -> int: ...

@@ -47,6 +47,7 @@ cdef enum:
     KEPT_IDS = 65536    # a scratch keeps an output of this size for the next call
     KEPT_TEXT = 1 << 22  # bytes of a text
     KEPT_LINKS = 65536  # entries of a heap, and as many links, for a chunk
+    SMALL_CACHE = 1 << 20  # bytes of a cache beyond the share of calls that are expected at the same time
     WITH_GIL = 4096     # bytes of text for which letting other threads run costs more than it gives
 
 
@@ -63,8 +64,10 @@ cdef class Scratch:
     cdef IdList out
     cdef IdleBytes text         # where a text is written that is not ASCII
     cdef int64_t ends[ENDS]
+    cdef bint small
 
-    def __cinit__(self, int64_t max_bytes):
+    def __cinit__(self, int64_t max_bytes, bint small):
+        self.small = small
         cache_init(&self.cache, max_bytes)
         match_init(&self.match)
 
@@ -113,6 +116,7 @@ cdef class Encoder:
     rules: a Matcher when the merges are proper, else a MergeList.
     table: the split pattern's; None: a text is one chunk, unless the ends of chunks are given.
     scratch_bytes: bound of the cache of one call at a time. A call takes a scratch that is free, or a new one.
+    n_shares: so many calls at the same time have that much, further ones little.
     small_max: longest chunk that is merged in small arrays; it changes nothing but the speed.
     whole: tokens that a chunk may be as a whole, although the rules do not lead to them.
     """
@@ -122,11 +126,13 @@ cdef class Encoder:
     cdef WholeTokens whole   # None: there are none
     cdef int64_t small_max
     cdef int64_t scratch_bytes
+    cdef int64_t n_shares
+    cdef int64_t n_scratches
     cdef list scratches
 
     def __init__(
         self, rules not None, SplitTable table=None, int64_t scratch_bytes=1 << 24,
-        int64_t small_max=BPE_SMALL_MAX, WholeTokens whole=None,
+        int64_t small_max=BPE_SMALL_MAX, WholeTokens whole=None, int64_t n_shares=1 << 30,
     ):
         if not 0 <= small_max <= BPE_SMALL_MAX:
             raise ParameterError(f"small_max must be 0 to {BPE_SMALL_MAX}, not {small_max}")
@@ -138,6 +144,8 @@ cdef class Encoder:
         self.whole = whole
         self.small_max = small_max
         self.scratch_bytes = scratch_bytes
+        self.n_shares = n_shares
+        self.n_scratches = 0
         # One for each call that runs at the same time: pop and append are one step each for other threads.
         self.scratches = []
 
@@ -148,14 +156,21 @@ cdef class Encoder:
         return sum([(<Scratch?>scratch).n_bytes() for scratch in self.scratches])
 
     cdef Scratch take_scratch(self):
-        """A scratch that no other call uses. It must be given back, or is freed."""
+        """A scratch that no other call uses. It must be given back."""
         cdef Scratch scratch
         try:
             scratch = self.scratches.pop()
         except IndexError:
-            scratch = Scratch(self.scratch_bytes)
+            self.n_scratches += 1
+            small = self.n_scratches > self.n_shares
+            scratch = Scratch(min(self.scratch_bytes, <int64_t>SMALL_CACHE) if small else self.scratch_bytes, small)
         scratch.out.n = 0
         return scratch
+
+    cdef void give_back(self, Scratch scratch):
+        """The one with the larger cache is taken first."""
+        scratch.tidy()
+        self.scratches.insert(0 if scratch.small else len(self.scratches), scratch)
 
     cdef Job job(self, Scratch scratch, const uint8_t* data, int64_t n_data):
         cdef Job job
@@ -198,33 +213,34 @@ cdef class Encoder:
         span = Span(0, n, n, -1)
         scratch = self.take_scratch()
         job = self.job(scratch, <const uint8_t*>data, n)
-        if n <= WITH_GIL:
-            _encode(&job, &span, 1, offsets)
-        else:
-            with nogil:
+        try:
+            if n <= WITH_GIL:
                 _encode(&job, &span, 1, offsets)
-        ids = scratch.take_list()
-        scratch.tidy()
-        self.scratches.append(scratch)
-        return ids
+            else:
+                with nogil:
+                    _encode(&job, &span, 1, offsets)
+            return scratch.take_list()
+        finally:
+            self.give_back(scratch)
 
     def encode_spans(self, const uint8_t[::1] data not None, spans, ends=None, bint whole=False):
         """The ids of the spans, uint32, and where each span's start, int64 (n + 1). Parameters as of `append_spans`."""
         cdef Scratch scratch = self.take_scratch()
         cdef IdBuffer buffer
         cdef uint32_t[::1] view
-        offsets = self.run(scratch, &scratch.out, data, spans, ends, whole)
-        if scratch.out.n > KEPT_IDS:
-            buffer = IdBuffer()
-            buffer.take(&scratch.out)
-            ids = np.frombuffer(buffer, np.uint32)
-        else:
-            ids = np.empty(scratch.out.n, np.uint32)
-            if scratch.out.n:
-                view = ids
-                memcpy(&view[0], scratch.out.ids, scratch.out.n * sizeof(uint32_t))
-        scratch.tidy()
-        self.scratches.append(scratch)
+        try:
+            offsets = self.run(scratch, &scratch.out, data, spans, ends, whole)
+            if scratch.out.n > KEPT_IDS:
+                buffer = IdBuffer()
+                buffer.take(&scratch.out)
+                ids = np.frombuffer(buffer, np.uint32)
+            else:
+                ids = np.empty(scratch.out.n, np.uint32)
+                if scratch.out.n:
+                    view = ids
+                    memcpy(&view[0], scratch.out.ids, scratch.out.n * sizeof(uint32_t))
+        finally:
+            self.give_back(scratch)
         return ids, offsets
 
     def append_spans(
@@ -242,10 +258,10 @@ cdef class Encoder:
         if buffer.shown:
             raise BufferError("the buffer cannot grow while an array shows it")
         cdef Scratch scratch = self.take_scratch()
-        offsets = self.run(scratch, &buffer.list, data, spans, ends, whole)
-        scratch.tidy()
-        self.scratches.append(scratch)
-        return offsets
+        try:
+            return self.run(scratch, &buffer.list, data, spans, ends, whole)
+        finally:
+            self.give_back(scratch)
 
     def append_texts(self, IdBuffer buffer not None, list texts not None, Py_ssize_t start, Py_ssize_t stop):
         """Appends the ids of texts[start:stop], str or bytes; returns where in the buffer each's end, int64.
@@ -256,18 +272,19 @@ cdef class Encoder:
         if buffer.shown:
             raise BufferError("the buffer cannot grow while an array shows it")
         cdef TextSources sources = TextSources(texts, start, stop)
-        cdef Scratch scratch = self.take_scratch()
-        cdef Job job = self.job(scratch, NULL, 0)
         cdef Py_ssize_t i
         offsets = np.empty(sources.n, np.int64)
         cdef int64_t[::1] offset_view = offsets
+        cdef Scratch scratch = self.take_scratch()
+        cdef Job job = self.job(scratch, NULL, 0)
         job.out = &buffer.list
-        with nogil:
-            for i in range(sources.n):
-                _encode_source(&job, &scratch.text, &sources.sources[i])
-                offset_view[i] = job.out.n
-        scratch.tidy()
-        self.scratches.append(scratch)
+        try:
+            with nogil:
+                for i in range(sources.n):
+                    _encode_source(&job, &scratch.text, &sources.sources[i])
+                    offset_view[i] = job.out.n
+        finally:
+            self.give_back(scratch)
         return offsets
 
     cdef run(self, Scratch scratch, IdList* out, const uint8_t[::1] data, spans, ends, bint whole):
