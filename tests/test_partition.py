@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastbpe.corpus.sources import read_blocks
+from fastbpe.corpus.sources import Corpus
 from fastbpe.pipeline import partition
 from fastbpe.pipeline.partition import deal, partitioned
 
@@ -30,7 +30,7 @@ def test_every_document_goes_its_way(documents, block_bytes, fraction, hashed):
     before = partition.HASHED_BYTES
     partition.HASHED_BYTES = hashed
     try:
-        dealt = list(partitioned(read_blocks(iter(documents), block_bytes), fraction))
+        dealt = list(partitioned(Corpus(iter(documents)).blocks(block_bytes), fraction))
     finally:
         partition.HASHED_BYTES = before
     for split in (0, 1):

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastbpe.corpus.sources import files, read_blocks
+from fastbpe.corpus.sources import Corpus, files
 from fastbpe.pipeline import shuffle
 from fastbpe.pipeline.shuffle import shuffled
 
@@ -19,9 +19,9 @@ def documents_of(blocks):
 
 @given(st.lists(st.binary(max_size=12), max_size=20), st.integers(1, 15), st.integers(1, 15), st.integers(0, 9))
 def test_the_same_documents_whatever_the_blocks(documents, block_bytes, other_bytes, seed):
-    found = documents_of(shuffled(read_blocks(iter(documents), block_bytes), seed, other_bytes))
+    found = documents_of(shuffled(Corpus(iter(documents)).blocks(block_bytes), seed, other_bytes))
     assert sorted(found, key=lambda pair: pair[1]) == [(d, i) for i, d in enumerate(documents)]
-    assert found == documents_of(shuffled(read_blocks(iter(documents), other_bytes), seed, 1 << 20))
+    assert found == documents_of(shuffled(Corpus(iter(documents)).blocks(other_bytes), seed, 1 << 20))
 
 
 def test_addresses_of_several_sources(tmp_path):
@@ -29,8 +29,8 @@ def test_addresses_of_several_sources(tmp_path):
     for name in ("a", "b", "c"):
         (tmp_path / f"{name}.jsonl").write_text("\n".join(f'{{"text": "{name}{i}"}}\n' for i in range(1, 40)))
     (tmp_path / "d.txt").write_text("|".join(f"d{i}" for i in range(30)))
-    blocks = list(read_blocks(files(tmp_path / "*.jsonl"), 20))
-    blocks += read_blocks(files(tmp_path / "d.txt", separator="|"), 20)
+    blocks = list(Corpus(files(tmp_path / "*.jsonl")).blocks(20))
+    blocks += Corpus(files(tmp_path / "d.txt", separator="|")).blocks(20)
     found = set()
     for block in shuffled(blocks, 1, 100):
         start = 0
@@ -53,6 +53,6 @@ def test_the_buffer_is_bounded(monkeypatch):
             taken = i
             yield b"0123456789"
 
-    first = next(shuffled(read_blocks(documents(), 10), 1, 10))
+    first = next(shuffled(Corpus(documents()).blocks(10), 1, 10))
     assert len(first.ends) == 1
     assert taken < 12

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastbpe.corpus.sources import Corpus, documents, files, read_blocks
+from fastbpe.corpus.sources import Corpus, documents, files
 from fastbpe.errors import DataError, ParameterError
 from fastbpe.text import to_bytes
 
@@ -76,7 +76,7 @@ def test_a_generator_is_read_as_blocks_are_asked_for():
             taken.append(i)
             yield "x" * 10
 
-    next(read_blocks(documents(), 20))
+    next(Corpus(documents()).blocks(20))
     assert len(taken) < 10
 
 
@@ -96,7 +96,7 @@ def test_files_and_directories(tmp_path):
     assert (second.documents, second.bytes, third.documents) == (1, 0, 2)
     survey = corpus.survey()
     assert (survey.files, survey.bytes) == (5, 112)
-    assert documents_of(read_blocks(tmp_path / "d")) == expected
+    assert documents_of(Corpus(tmp_path / "d").blocks()) == expected
     assert str(blocks[1].address_at(3)) == f"{tmp_path}/d/a.txt, document 0, byte 19"
 
 
@@ -107,7 +107,7 @@ def test_separator_and_lines(tmp_path):
     assert documents_of(corpus.blocks()) == [b"a", b"b", b"", b""] * 2
     assert corpus.reports[0].documents_per_file == [4]
     path.write_bytes(b"a\r\nb\n\nc")
-    assert documents_of(read_blocks(files(path, lines=True))) == [b"a\r\n", b"b\n", b"\n", b"c"]
+    assert documents_of(Corpus(files(path, lines=True)).blocks()) == [b"a\r\n", b"b\n", b"\n", b"c"]
 
 
 def test_survey_sees_a_change(tmp_path):
@@ -123,7 +123,7 @@ def test_survey_sees_a_change(tmp_path):
 
 def test_stdin(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"one\ntwo")))
-    blocks = list(read_blocks(files("-", lines=True)))
+    blocks = list(Corpus(files("-", lines=True)).blocks())
     assert documents_of(blocks) == [b"one\n", b"two"]
     assert str(blocks[0].address_at(5)) == "standard input, document 1, byte 5"
 
@@ -141,9 +141,9 @@ def test_refused_sources(tmp_path):
         with pytest.raises(ParameterError, match="no source"):
             Corpus(source)
     with pytest.raises(ParameterError, match="document 1: a text must be str or bytes, not int"):
-        list(read_blocks(["a", 3]))
-    assert documents_of(read_blocks([str(path), "not a file"])) == [str(path).encode(), b"not a file"]
-    assert documents_of(read_blocks([])) == []
+        list(Corpus(["a", 3]).blocks())
+    assert documents_of(Corpus([str(path), "not a file"]).blocks()) == [str(path).encode(), b"not a file"]
+    assert documents_of(Corpus([]).blocks()) == []
 
 
 @pytest.mark.parametrize(
@@ -178,11 +178,11 @@ def test_what_is_no_text_is_skipped(tmp_path):
     assert (corpus.rejected, corpus.reports[0].skipped) == (1, {"UTF-16 text": 1})
     assert corpus.reports[0].skipped_examples == [(str(path), "UTF-16 text")]
     with pytest.raises(DataError, match=r"a\.txt: UTF-16 text; convert"):
-        list(read_blocks(files(path, on_error="stop")))
+        list(Corpus(files(path, on_error="stop")).blocks())
     rows = tmp_path / "a.jsonl"
     rows.write_bytes(b'{"text": "a"}\n')
-    assert documents_of(read_blocks(rows)) == [b"a"]
-    assert documents_of(read_blocks(files(rows, lines=True))) == [b'{"text": "a"}\n']
+    assert documents_of(Corpus(rows).blocks()) == [b"a"]
+    assert documents_of(Corpus(files(rows, lines=True)).blocks()) == [b'{"text": "a"}\n']
 
 
 def test_unreadable_file(tmp_path, monkeypatch):
@@ -197,18 +197,18 @@ def test_unreadable_file(tmp_path, monkeypatch):
 
     monkeypatch.setattr("builtins.open", refuse)
     with pytest.raises(DataError, match=r"a\.txt: cannot be read \(permission denied\)"):
-        list(read_blocks(path))
+        list(Corpus(path).blocks())
 
 
 def test_missing_file():
     with pytest.raises(DataError, match="no such file"):
-        list(read_blocks(pathlib.Path("/nonexistent/a.txt")))
+        list(Corpus(pathlib.Path("/nonexistent/a.txt")).blocks())
 
 
 def test_a_big_file_is_streamed(tmp_path):
     path = tmp_path / "big.txt"
     path.write_bytes(os.urandom(1000) * 100)
-    blocks = list(read_blocks(path, 30_000))
+    blocks = list(Corpus(path).blocks(30_000))
     assert [len(block.data) for block in blocks] == [30_000, 30_000, 30_000, 10_000]
     assert [block.open for block in blocks] == [True, True, True, False]
     assert np.concatenate([block.data for block in blocks]).tobytes() == path.read_bytes()

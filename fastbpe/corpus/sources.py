@@ -375,11 +375,6 @@ class Corpus:
             number += len(piece.ends)
 
 
-def read_blocks(source: Source, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
-    """Blocks of a source; `Corpus` gives the reports besides."""
-    return (source if isinstance(source, Corpus) else Corpus(source)).blocks(block_bytes)
-
-
 def _checked_iterable(source: Source) -> Iterable[Any]:
     if isinstance(source, str | bytes | bytearray | memoryview):
         raise ParameterError(

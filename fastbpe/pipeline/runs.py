@@ -95,8 +95,8 @@ class Runs:
             counts.write(npy_header(np.dtype(np.int64), sum(run.n for run in sums)))
             np.zeros(1, np.int64).tofile(starts)
             base = 0
-            for lower, upper in itertools.pairwise(_bounds(sums)):
-                part = merge_runs(run.between(lower, upper) for run in sums)
+            for upper in _bounds(sums):
+                part = merge_runs(run.upto(upper) for run in sums)
                 part[0].tofile(data)
                 (part[1][1:] + base).tofile(starts)
                 part[2].tofile(counts)
@@ -143,8 +143,8 @@ class _SortedRun:
     row: int = 0
     offset: int = 0
 
-    def between(self, lower: int, upper: int) -> Run:
-        """The rows met first at lower <= position < upper; `lower` is where the range before ended."""
+    def upto(self, upper: int) -> Run:
+        """The rows met first at a position below `upper`, from where the range before ended."""
         firsts = np.load(self.folder / "firsts.npy", mmap_mode="r")
         stop = int(np.searchsorted(firsts, upper))
         starts = self._read("starts", np.int64, self.row, stop + 1)
@@ -167,9 +167,9 @@ class _SortedRun:
 
 
 def _bounds(runs: list[_SortedRun]) -> Iterator[int]:
-    """Positions, ascending, with few rows between them: about as many as the runs have between all their samples."""
+    """Positions up to which to sum, ascending, with few rows between them: about as many as the runs have between all
+    their samples."""
     samples = np.sort(np.concatenate([run.samples for run in runs])) if runs else np.empty(0, np.int64)
-    yield 0
     yield from samples[len(runs) :: max(1, len(runs))].tolist()
     yield 2**63 - 1
 
