@@ -160,6 +160,9 @@ class CharTokenizer(Tokenizer):
         """See Tokenizer.encode_chunks."""
         return self._encoder.encode_spans(data, chunk_spans(starts))
 
+    def _in_pieces(self, text: Text) -> bool:
+        return False  # offsets of errors are those in the whole text
+
     def _append_spans(self, buffer: IdBuffer, data: Data, spans: NDArray[np.int64]) -> NDArray[np.int64]:
         before = buffer.n
         ids, offsets = self._encoder.encode_spans(data, spans)

@@ -1,18 +1,23 @@
 """Texts cut into pieces of work: a buffer with spans, of a size that stays in a processor's cache.
 
-Short texts share a piece, a long one is cut where the split pattern is sure to end a chunk, without being copied.
+Short texts share a piece, a long one is cut where the split pattern is sure to end a chunk. Bytes and ASCII are not
+copied, other text is made UTF-8 piece by piece.
 """
 
+import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fastbpe.kernels.join import Utf8, batch_stop, join_texts, total_length
+from fastbpe.cuts import Cuts
+from fastbpe.kernels.join import Utf8Windows, batch_stop, join_texts, total_length
+from fastbpe.kernels.special import SpecialTrie, make_spans
+from fastbpe.normalizing import normalize_spans
 from fastbpe.pattern.splitter import Splitter
 from fastbpe.specials import Data, Specials
-from fastbpe.text import to_bytes
 
 PIECE_BYTES = 1 << 20
 LIST_TEXTS = 1 << 12  # texts of an iterator that are taken at a time, at most
@@ -52,7 +57,7 @@ def batches(
         while start < len(listed):
             stop = batch_stop(listed, start, piece_bytes)
             if stop == start + 1 and total_length([listed[start]]) >= piece_bytes:
-                yield from _cut(listed[start], specials, splitter, n_done, piece_bytes)
+                yield from cut_text(listed[start], specials, splitter, n_done, piece_bytes)
             else:
                 batch = Batch(listed, start, stop, n_done)
                 # Of several texts that would raise, it is the first that does, whichever thread is faster.
@@ -77,34 +82,43 @@ def _lists(texts: Iterable[str | bytes], least: int) -> Iterator[list[str | byte
     yield taken
 
 
-def _cut(text: str | bytes, specials: Specials, splitter: Splitter, number: int, piece_bytes: int) -> Iterator[Piece]:
-    """The pieces of one long text."""
-    data: Data = np.frombuffer(memoryview(Utf8(text)), np.uint8) if specials.normalizer is None else to_bytes(text)
-    nothing = np.empty(0, np.int64)
-    taken: list[tuple[int, int, int, int]] = []
-    size = 0
-    data, spans, _ = specials.spans(data, np.array([len(data)], np.int64), number)
-    for start, stop, text_end, id in spans.tolist():
-        while id < 0 and size + stop - start > piece_bytes:
-            cut = _place(data, splitter, start, stop, piece_bytes - size)
-            if cut < 0:
-                break
-            taken.append((start, cut, text_end, id))
-            yield Piece(data, np.array(taken, np.int64), nothing)
-            taken, size, start = [], 0, cut
-        taken.append((start, stop, text_end, id))
-        size += stop - start
-        if size >= piece_bytes:
-            yield Piece(data, np.array(taken, np.int64), nothing)
-            taken, size = [], 0
-    yield Piece(data, np.array(taken, np.int64).reshape(-1, 4), np.array([len(taken)], np.int64))
+def cut_text(
+    text: str | bytes, specials: Specials, splitter: Splitter, number: int | None = None, piece_bytes: int = PIECE_BYTES
+) -> Iterator[Piece]:
+    """The pieces of one long text, `number` among others; no more of it than a piece or two is written as UTF-8.
+
+    A text that can be cut nowhere becomes one piece.
+    """
+    windows, cuts = Utf8Windows(text), Cuts(splitter, specials.trie, specials.normalizer)
+    more = piece_bytes if splitter.cut_window or specials.trie is not None else sys.maxsize
+    part, position = replace(specials, eos=-1), 0
+    data, ended = windows.next(np.empty(0, np.uint8), more)
+    searched = 0
+    while not ended:
+        cut = cuts.last(data, max(0, searched - cuts.reach), len(data), 0)
+        if cut < 0 and specials.trie is not None:
+            cut = _behind_special(data, specials.trie)
+        if cut > 0:
+            yield _piece(data, cut, part, number, position)
+            part, position, data = replace(part, bos=-1), position + cut, data[cut:]
+        searched = len(data)
+        data, ended = windows.next(data, max(more, 0 if cut > 0 else searched))
+    piece = _piece(data, len(data), replace(part, eos=specials.eos), number, position)
+    yield piece._replace(text_ends=np.array([len(piece.spans)], np.int64))
 
 
-def _place(data: Data, splitter: Splitter, start: int, stop: int, n_bytes: int) -> int:
-    """Where to cut the text data[start:stop]: within n_bytes if it can be, else as soon as it can; -1: nowhere."""
-    while n_bytes < stop - start:
-        cut = splitter.last_cut(data, start, start + max(n_bytes, 0))
-        if cut > start:
-            return cut
-        n_bytes = max(2 * n_bytes, 64)
-    return -1
+def _piece(data: NDArray[np.uint8], stop: int, specials: Specials, number: int | None, position: int) -> Piece:
+    """The piece of data[:stop]; what follows is there for the pattern to look ahead."""
+    spans, _ = specials.marked(data, np.array([stop], np.int64), number, position)
+    if len(spans) and spans[-1, 3] < 0:
+        spans[-1, 2] = len(data)
+    if specials.normalizer is None:
+        return Piece(data, spans, np.empty(0, np.int64))
+    return Piece(*normalize_spans(data.tobytes(), spans, specials.normalizer), np.empty(0, np.int64))
+
+
+def _behind_special(data: NDArray[np.uint8], trie: SpecialTrie) -> int:
+    """Where the last special token ends that is the same whatever follows the data, or -1."""
+    spans, _ = make_spans(data, np.zeros(1, np.int64), np.array([len(data)], np.int64), trie)
+    ends = spans[(spans[:, 3] >= 0) & (spans[:, 0] + trie.longest <= len(data)), 1]
+    return int(ends[-1]) if len(ends) else -1

@@ -45,6 +45,16 @@ class Specials:
 
         Raises DataError where a refused token stands, naming the text by its number from first_text on, if given.
         """
+        spans, firsts = self.marked(data, ends, first_text)
+        if self.normalizer is None:
+            return data, spans, firsts
+        normal, spans = normalize_spans(cast(bytes, data), spans, self.normalizer)
+        return cast(SomeData, normal), spans, firsts
+
+    def marked(
+        self, data: Data, ends: NDArray[np.int64], first_text: int | None = None, position: int = 0
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """As `spans`, of text that is not normalized yet; `position` is where in the first text data begin."""
         starts = np.zeros_like(ends)
         starts[1:] = ends[:-1]
         spans, firsts = make_spans(data, starts, ends, self.trie, self.bos, self.eos)
@@ -55,7 +65,7 @@ class Specials:
             if found:
                 row = int(np.argmax(np.isin(standing, found)))
                 text = int(np.searchsorted(firsts, row, side="right")) - 1
-                place = f"byte {spans[row, 0] - starts[text]}"
+                place = f"byte {spans[row, 0] - starts[text] + (0 if text else position)}"
                 if first_text is not None:
                     place += f" of text {first_text + text}"
                 raise DataError(
@@ -63,10 +73,7 @@ class Specials:
                     "it in allowed_special to encode it as one id, or take it out of disallowed_special to encode it "
                     "as text"
                 )
-        if self.normalizer is None:
-            return data, spans, firsts
-        normal, spans = normalize_spans(cast(bytes, data), spans, self.normalizer)
-        return cast(SomeData, normal), spans, firsts
+        return spans, firsts
 
 
 class SpecialChooser:

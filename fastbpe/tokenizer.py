@@ -25,7 +25,7 @@ from fastbpe.kernels.mergetable import MergeList
 from fastbpe.kernels.wholechunks import WholeTokens
 from fastbpe.model import Model, list_names, model_of_merges, model_of_ranks
 from fastbpe.pattern.splitter import Splitter
-from fastbpe.pieces import Batch, Piece, batches
+from fastbpe.pieces import PIECE_BYTES, Batch, Piece, batches, cut_text
 from fastbpe.specials import Data, Names, SpecialChooser, Specials
 from fastbpe.stream import StreamDecoder
 from fastbpe.text import counted, to_bytes
@@ -249,8 +249,15 @@ class Tokenizer:
         add_eos: bool = False,
     ) -> NDArray[np.uint32]:
         """As `encode`, in a uint32 array."""
-        data: Data = to_bytes(text)
         specials = self._chooser.choose(allowed_special, disallowed_special, add_bos, add_eos)
+        if self._in_pieces(text):
+            buffer = IdBuffer()
+            for number, piece in enumerate(cut_text(text, specials, self.splitter)):
+                self._append_spans(buffer, piece.data, piece.spans)
+                if number == 0:
+                    _reserve(buffer, piece, [text])
+            return np.frombuffer(memoryview(buffer), np.uint32)
+        data: Data = to_bytes(text)
         data, spans, _ = specials.spans(data, np.array([len(data)], np.int64))
         return self.encode_spans(data, spans)[0]
 
@@ -351,6 +358,10 @@ class Tokenizer:
         add_eos: bool = False,
     ) -> int:
         """How many ids the text has."""
+        if self._in_pieces(text):
+            specials = self._chooser.choose(allowed_special, disallowed_special, add_bos, add_eos)
+            pieces = cut_text(text, specials, self.splitter)
+            return sum(len(self.encode_spans(piece.data, piece.spans)[0]) for piece in pieces)
         return len(self.encode_to_numpy(text, allowed_special, disallowed_special, add_bos, add_eos))
 
     # Ids to text
@@ -479,6 +490,10 @@ class Tokenizer:
                 return self._encoder.append_texts(buffer, batch.texts, batch.start, batch.stop)
             batch = batch.piece(specials)
         return self._append_spans(buffer, batch.data, batch.spans)[batch.text_ends]
+
+    def _in_pieces(self, text: Text) -> bool:
+        """Whether the text is long enough to be encoded piece by piece."""
+        return total_length([text]) > PIECE_BYTES
 
     def _role_id(self, role: str) -> int | None:
         name = self._model.roles.get(role)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fastbpe import cuts as module
+from fastbpe.cuts import Cuts
 from fastbpe.kernels.special import SpecialTrie
 from fastbpe.normalizing import normalized
 from fastbpe.pattern.splitter import Splitter
-from fastbpe.pipeline import cuts as module
-from fastbpe.pipeline.cuts import Cuts
 
 SPLITTERS = {name: Splitter(name) for name in ("gpt2", "cl100k", "o200k", "poetry")}
 MARKS = [(b"<s>", 3), ("\u212b<".encode(), 4)]

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastbpe.errors import ParameterError
-from fastbpe.kernels.join import TextSources, Utf8, batch_stop, join_texts, total_length
+from fastbpe.kernels.join import TextSources, Utf8Windows, batch_stop, join_texts, total_length
 from fastbpe.text import to_bytes
 
 CHARACTERS = st.sampled_from("a\x7f\x80éÿĀ߿ࠀ日\uffff😀\U0010ffff\ud83d\ude00\udfff\ud800")
@@ -28,17 +28,44 @@ def test_the_bytes_of_each_text(texts, data):
     assert ends.dtype == np.int64 and ends.tolist() == np.cumsum([len(part) for part in expected]).tolist()
 
 
-@given(TEXTS)
-def test_one_text_as_a_buffer(texts):
+@given(TEXTS, st.data())
+def test_windows_show_the_same_bytes(texts, data):
     for text in texts:
-        data = Utf8(text)
-        view = memoryview(data)
-        assert view.readonly and bytes(view) == to_bytes(text) and len(data) == len(view)
+        expected, windows, position = to_bytes(text), Utf8Windows(text), 0
+        window, ended = np.empty(0, np.uint8), False
+        while not ended:
+            kept = data.draw(st.integers(0, len(window)))
+            more = data.draw(st.integers(1, 100) | st.just(1 << 62))
+            position += len(window) - kept
+            window, ended = windows.next(window[len(window) - kept :], more)
+            assert window.dtype == np.uint8 and window.tobytes() == expected[position : position + len(window)]
+            assert ended == (position + len(window) == len(expected))
+            assert kept + more <= len(window) < kept + more + 64 or ended
+        assert windows.next(window, 1)[0].tobytes() == window.tobytes()
 
 
-def test_a_buffer_outlives_its_text():
-    array = np.frombuffer(Utf8("".join(["ab"] * 1000)), np.uint8)
-    assert array.tobytes() == b"ab" * 1000
+def test_windows_lie_in_the_text_when_it_is_utf8():
+    text = b"ab" * 1000
+    windows = Utf8Windows(text)
+    first, _ = windows.next(np.empty(0, np.uint8), 500)
+    second, ended = windows.next(first[400:], 5000)
+    assert np.shares_memory(second, np.frombuffer(text, np.uint8)) and ended and len(second) == 1600
+    with pytest.raises(ValueError, match="read-only"):
+        second[0] = 1
+    array = Utf8Windows("".join(["ab"] * 1000)).next(np.empty(0, np.uint8), 5000)[0]
+    assert array.tobytes() == text  # it outlives its text
+
+
+def test_windows_refuse_what_they_cannot_show():
+    windows = Utf8Windows("ab")
+    with pytest.raises(ValueError, match="kept"):
+        windows.next(np.empty(1, np.uint8), 1)
+    with pytest.raises(ValueError, match="one byte"):
+        windows.next(np.empty(0, np.uint8), 0)
+    with pytest.raises(BufferError):
+        memoryview(Utf8Windows("\u65e5"))
+    with pytest.raises(ParameterError, match="int"):
+        Utf8Windows(3)
 
 
 def test_lengths():
@@ -75,5 +102,3 @@ def test_what_is_no_text_or_no_range_is_refused():
             join_texts(["a"], start, stop)
         with pytest.raises(IndexError):
             TextSources(["a"], start, stop)
-    with pytest.raises(ParameterError, match="int"):
-        Utf8(3)

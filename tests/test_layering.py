@@ -17,7 +17,7 @@ FLOORS = [
     {"kernels"},
     {"pattern"},
     {
-        *("counts", "merging", "model", "normalizing", "pieces", "specials", "stream", "vocabulary"),
+        *("counts", "cuts", "merging", "model", "normalizing", "pieces", "specials", "stream", "vocabulary"),
         *("tokenizer", "characters"),
     },
     {"corpus", "shards", "formats"},

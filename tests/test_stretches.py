@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_cuts import texts as texts_of_cuts
 
+from fastbpe import cuts as cuts_module
 from fastbpe.corpus.blocks import Block, Place
 from fastbpe.kernels.special import SpecialTrie
 from fastbpe.pattern.splitter import Splitter
-from fastbpe.pipeline import cuts as cuts_module
 from fastbpe.pipeline import stretches as module
 from fastbpe.pipeline.policy import Policy
 from fastbpe.pipeline.stretches import Stretch, stretches

@@ -9,6 +9,7 @@ from reference import decode, encode_chunk
 from test_kernel_encode import trained
 
 from fastbpe.errors import DataError, ParameterError
+from fastbpe.pieces import PIECE_BYTES
 from fastbpe.tokenizer import Tokenizer
 
 ABC = [(97, 98), (256, 99)]
@@ -184,6 +185,23 @@ def test_batches_do_not_depend_on_threads(pattern):
         tok.encode_batch(texts, disallowed_special="all", threads=2)
     with pytest.raises(ParameterError):
         tok.encode_batch(texts, threads=0)
+
+
+@pytest.mark.parametrize("pattern", ["cl100k", None])
+def test_a_long_text_in_pieces_is_the_text(pattern):
+    rng = np.random.default_rng(0)
+    words = ["the ", "ﬁsh ", "e\u0301", "\u0323 ", "日本", "<s>", "\ud83d", "\ude00", "1234\n"]
+    text = "".join(rng.choice(words, PIECE_BYTES // 2))
+    tok = Tokenizer.from_merges([(116, 104), (256, 101), (257, 32)], None, pattern, ["<s>"], bos_token="<s>")
+    data = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+    assert PIECE_BYTES < len(text) < len(data)
+    specials = tok._chooser.choose("all", (), add_bos=True)
+    expected = tok.encode_spans(*specials.spans(data, np.array([len(data)]))[:2])[0]
+    for long in (text, data):
+        assert np.array_equal(tok.encode_to_numpy(long, "all", add_bos=True), expected)
+        assert tok.count(long, "all", add_bos=True) == len(expected)
+    with pytest.raises(DataError, match=f"at byte {data.index(b'<s>')} and"):
+        tok.encode(text, disallowed_special="all")
 
 
 def test_arrays_are_read_only(tok):

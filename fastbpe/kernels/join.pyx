@@ -8,11 +8,9 @@ import numpy as np
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.buffer cimport PyBuffer_FillInfo
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
-
-from fastbpe.kernels.pages cimport pages_advise
 
 from fastbpe.text import to_bytes
 
@@ -24,6 +22,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     BLOCK = 16  # characters that are written at once if they are ASCII
+    WRITTEN = 4 * BLOCK  # bytes that they take at most
 
 
 def batch_stop(list texts not None, Py_ssize_t start, int64_t least):
@@ -111,62 +110,74 @@ cdef class TextSources:
         free(self.sources)
 
 
-cdef class Utf8:
-    """The UTF-8 of one text as a read-only buffer; without a copy where the text is ASCII or bytes.
+cdef class Utf8Windows:
+    """The UTF-8 of one text, a window at a time. ASCII and bytes are shown where they lie, other text is written.
 
     Raises ParameterError for what is no text.
     """
     cdef TextSources sources
-    cdef uint8_t* written  # NULL: the source's own memory
-    cdef int64_t n
+    cdef int64_t at  # characters or bytes that have been shown
 
     def __init__(self, text):
-        cdef TextSource* source
-        cdef uint8_t* trimmed
         self.sources = TextSources([text], 0, 1)
-        source = &self.sources.sources[0]
-        self.n = source.n
+        self.at = 0
+
+    def next(self, const uint8_t[::1] kept not None, int64_t more):
+        """(uint8 array, whether the text ends with it): `kept`, which is the end of the window before, and `more` bytes
+        behind it; a few more, so that no character is cut, or as many as there are.
+
+        Raises ValueError for a `kept` that is longer than what was shown, or a `more` below 1.
+        """
+        cdef const TextSource* source = &self.sources.sources[0]
+        cdef int64_t n_kept = kept.shape[0], size, start
+        cdef uint8_t[::1] view
+        if more < 1:
+            raise ValueError("a window: at least one byte more")
         if source.kind == SOURCE_BYTES:
-            return
+            start = self.at - n_kept
+            if start < 0:
+                raise ValueError("a window: more is kept than was shown")
+            self.at += min(more, source.n - self.at)
+            return np.frombuffer(self, np.uint8)[start:self.at], self.at == source.n
+        more = min(more, source_room(source))
+        window = np.empty(n_kept + more + WRITTEN, np.uint8)
+        view = window
         with nogil:
-            self.written = <uint8_t*>malloc(source_room(source))
-            if self.written != NULL:
-                pages_advise(self.written, source_room(source))
-                self.n = source_write(source, self.written)
-                trimmed = <uint8_t*>realloc(self.written, self.n)
-                if trimmed != NULL:
-                    self.written = trimmed
-        if self.written == NULL:
-            raise MemoryError
-
-    def __dealloc__(self):
-        free(self.written)
-
-    def __len__(self):
-        return self.n
+            if n_kept:
+                memcpy(&view[0], &kept[0], n_kept)
+            size = n_kept + source_write_some(source, &self.at, more, &view[n_kept])
+        return window[:size], self.at == source.n
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
-        cdef void* data = self.written
-        if data == NULL:
-            data = <void*>self.sources.sources[0].data
-        PyBuffer_FillInfo(buffer, self, data, self.n, 1, flags)
+        cdef const TextSource* source = &self.sources.sources[0]
+        if source.kind != SOURCE_BYTES:
+            raise BufferError("text that is not ASCII is UTF-8 in windows only")
+        PyBuffer_FillInfo(buffer, self, <void*>source.data, source.n, 1, flags)
 
 
 cdef int64_t source_write(const TextSource* source, uint8_t* out) noexcept nogil:
+    cdef int64_t at = 0
+    if source.kind == SOURCE_BYTES:
+        memcpy(out, source.data, source.n)
+        return source.n
+    return source_write_some(source, &at, INT64_MAX, out)
+
+
+cdef int64_t source_write_some(const TextSource* source, int64_t* at, int64_t most, uint8_t* out) noexcept nogil:
+    """Writes characters from at[0] on until there are `most` bytes, fewer than WRITTEN more; goes on behind them."""
     # The kind is known to the compiler in each.
     if source.kind == 1:
-        return _write(source.data, 1, source.n, out)
+        return _write(source.data, 1, source.n, at, most, out)
     if source.kind == 2:
-        return _write(source.data, 2, source.n, out)
-    if source.kind == 4:
-        return _write(source.data, 4, source.n, out)
-    memcpy(out, source.data, source.n)
-    return source.n
+        return _write(source.data, 2, source.n, at, most, out)
+    return _write(source.data, 4, source.n, at, most, out)
 
 
-cdef inline int64_t _write(const void* data, int kind, int64_t n, uint8_t* out) noexcept nogil:
-    cdef int64_t at = 0, stop, size = 0
-    while at < n:
+cdef inline int64_t _write(
+    const void* data, int kind, int64_t n, int64_t* place, int64_t most, uint8_t* out
+) noexcept nogil:
+    cdef int64_t at = place[0], stop, size = 0
+    while at < n and size < most:
         if n - at >= BLOCK and _write_ascii(data, kind, at, out + size):
             at += BLOCK
             size += BLOCK
@@ -174,6 +185,7 @@ cdef inline int64_t _write(const void* data, int kind, int64_t n, uint8_t* out) 
         stop = min(at + BLOCK, n)
         while at < stop:
             size += _write_one(data, kind, n, &at, out + size)
+    place[0] = at
     return size
 
 

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbpe.corpus.blocks import Address, Block
+from fastbpe.cuts import Cuts, Cutter
 from fastbpe.kernels.special import SpecialTrie, make_spans
 from fastbpe.normalizing import normalize_spans
-from fastbpe.pipeline.cuts import Cuts, Cutter
 
 HEAD_BYTES = 4096
 """How many bytes of a block are moved to a tail at first; four times as many each time that they hold no safe place."""
