@@ -35,6 +35,12 @@ cdef struct TokenRow:
     uint32_t length         # bytes
 
 
+# Every token is in one of 64 classes; sets of them are words.
+cdef struct Sides:
+    uint64_t ends           # classes of what the token's right ends (not itself) might have merged with, in its making
+    uint64_t begins         # classes of the token and of its left ends
+
+
 cdef struct TrieSlot:
     uint32_t row            # token that ends here, ROW_NONE: none
     uint32_t next           # base of the children << SLOT_SHIFT | SLOT_USED | byte that leads here; base 0: no children
@@ -47,6 +53,7 @@ cdef struct TwoBytes:
 
 cdef struct MatchTable:
     TokenRow* rows
+    Sides* sides            # of each row
     uint32_t* ids           # of each row
     uint32_t first_shifted  # rows from here on have the id row + shift (mod 2**32)
     uint32_t shift

@@ -1,6 +1,7 @@
 """Encoding a chunk token by token (why that is right: see match.pxd).
 
-Cost: for each token a walk down the trie, and a look at whether it stands beside the one before, which is remembered.
+Cost: for each token a walk down the trie, and a look at whether it stands beside the one before: two words tell so of
+most pairs, and what is found out of the others is remembered.
 The trie is a double array whose bases are all different, so that a slot's byte alone tells whose child it is.
 """
 
@@ -27,6 +28,7 @@ cdef class Matcher:
 
     def __dealloc__(self):
         free(self.table.rows)
+        free(self.table.sides)
         free(self.table.ids)
         free(self.table.slots)
         free(self.table.sieve)
@@ -81,7 +83,8 @@ def matcher_of(const uint32_t[::1] byte_ids not None, const int64_t[:, ::1] merg
     table.n_rows = 256 + n
     table.ids = <uint32_t*>malloc(table.n_rows * sizeof(uint32_t))
     table.rows = <TokenRow*>malloc(table.n_rows * sizeof(TokenRow))
-    if table.ids == NULL or table.rows == NULL:
+    table.sides = <Sides*>malloc(table.n_rows * sizeof(Sides))
+    if table.ids == NULL or table.rows == NULL or table.sides == NULL:
         raise MemoryError
     cdef PairMap rows
     rows.slots = NULL
@@ -112,6 +115,7 @@ def matcher_of(const uint32_t[::1] byte_ids not None, const int64_t[:, ::1] merg
             break
     with nogil:
         _fill_rows(table, &half[0, 0] if n else NULL, &start[0])
+        _fill_sides(table)
         proper = table.pairs.n == n and _all_proper(table) and _build_trie(table, &text[0], &start[0])
     return matcher if proper else None
 
@@ -135,6 +139,29 @@ cdef int _fill_rows(MatchTable* table, const int64_t* halves, const int64_t* sta
             bit = _sieve_bit(table, pair_key(table.rows[row].left, table.rows[row].right))
             table.sieve[bit >> 6] |= <uint64_t>1 << (bit & 63)
     return 0
+
+
+cdef int _fill_sides(MatchTable* table) except -1 nogil:
+    """In the merges' order, so that a right end counts only with the merges that come before it is merged itself."""
+    cdef int64_t row
+    cdef uint32_t left, right
+    cdef uint64_t* partners = <uint64_t*>calloc(table.n_rows, sizeof(uint64_t))  # of each row, by the merges so far
+    if partners == NULL:
+        raise MemoryError
+    for row in range(table.n_rows):
+        table.sides[row] = Sides(0, _class(<uint32_t>row))
+        if row >= 256:
+            left = table.rows[row].left
+            right = table.rows[row].right
+            table.sides[row].ends = table.sides[right].ends | partners[right]
+            table.sides[row].begins |= table.sides[left].begins
+            partners[left] |= _class(right)
+    free(partners)
+    return 0
+
+
+cdef inline uint64_t _class(uint32_t row) noexcept nogil:
+    return <uint64_t>1 << ((row * <uint64_t>0x9E3779B97F4A7C15) >> 58)
 
 
 cdef bint _all_proper(const MatchTable* table) noexcept nogil:
@@ -180,6 +207,15 @@ cdef bint pair_stands(const MatchTable* table, uint32_t left, uint32_t right, ui
                 return True
             right_limit = right
             right = table.rows[right].left
+
+
+cdef inline bint _apart(const MatchTable* table, uint32_t left, uint32_t right) noexcept nogil:
+    """True for most pairs that stand, where no longer token than `left` begins at its place.
+
+    The left token itself merges with no left end of the right one then: that would be a longer token. So a merge that
+    crosses is one of a right end inside of it.
+    """
+    return table.sides[left].ends & table.sides[right].begins == 0
 
 
 cdef inline bint _stands(const MatchTable* table, uint32_t* memo, uint32_t left, uint32_t right) noexcept nogil:
@@ -240,6 +276,8 @@ cdef int64_t match_chunk(
     cdef uint32_t row = _longest(table, text, n, &length)
     cdef uint64_t few[4]
     cdef uint64_t* dead = few
+    cdef bint longest = True    # whether no longer token begins where this one does
+    cdef bint longest_before = False    # and so for the one before
     if length == n:
         out[0] = _id(table, row)  # a token by itself is what it merges to
         return 1
@@ -251,7 +289,8 @@ cdef int64_t match_chunk(
     while True:
         end = at + length
         if not dead[end >> 6] >> (end & 63) & 1 and (
-            count == 0 or _stands(table, scratch.memo, out[count - 1], row)
+            count == 0 or (longest_before and _apart(table, out[count - 1], row))
+            or _stands(table, scratch.memo, out[count - 1], row)
         ):
             out[count] = row
             count += 1
@@ -259,11 +298,15 @@ cdef int64_t match_chunk(
             if at == n:
                 break
             row = _longest(table, text + at, n - at, &length)
+            longest_before = longest
+            longest = True
             continue
         row = table.rows[row].shorter
+        longest = False
         while row == ROW_NONE:
             dead[at >> 6] |= <uint64_t>1 << (at & 63)
             count -= 1
+            longest_before = False
             row = out[count]
             at -= table.rows[row].length
             row = table.rows[row].shorter
