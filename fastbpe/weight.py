@@ -11,12 +11,15 @@ LARGEST = 2**31
 """No numerator and no denominator reaches it: counts times that would soon reach 2**63."""
 
 
+_EXPONENT = 9999
+
+
 def as_weight(weight: Weight, of: str = "") -> Fraction:
     """The number that a weight stands for, from its decimal text: 0.1 is a tenth. ParameterError for none."""
     try:
         if isinstance(weight, bool):
             raise ValueError
-        value = Fraction(str(weight).strip() if isinstance(weight, str | float | Decimal) else weight)
+        value = Fraction(_decimal_text(weight) if isinstance(weight, str | float | Decimal) else weight)
     except (ValueError, TypeError, OverflowError, ZeroDivisionError):
         raise ParameterError(f"the weight{of} is a positive number as 2.5 or 1/3, not {weight!r}") from None
     if value <= 0:
@@ -24,6 +27,12 @@ def as_weight(weight: Weight, of: str = "") -> Fraction:
     if max(value.numerator, value.denominator) >= LARGEST:
         raise ParameterError(f"the weight{of}, {weight!r}, has too many digits: round it")
     return value
+
+
+def _decimal_text(weight: str | float | Decimal) -> str:
+    """The text of a weight, its exponent cut to what is refused as well: whole numbers of gigabytes are not made."""
+    number, e, exponent = str(weight).strip().lower().partition("e")
+    return f"{number}e{max(-_EXPONENT, min(int(exponent), _EXPONENT))}" if e else number
 
 
 def weighted(count: int, denominator: int) -> str:

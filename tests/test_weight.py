@@ -25,10 +25,16 @@ def test_a_weight_is_what_its_text_says(weight: object, value: Fraction) -> None
     assert as_weight(weight) == value  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("weight", ["", "much", "0", "-1", 0, -2.5, "nan", float("inf"), True, None, "1/0", 2**31])
+@pytest.mark.parametrize("weight", ["", "much", "0", "-1", 0, -2.5, "nan", float("inf"), True, None, "1/0", 2**31, "1e", "1e1e1"])
 def test_no_weight(weight: object) -> None:
     with pytest.raises(ParameterError, match="the weight of 'zh'"):
         as_weight(weight, " of 'zh'")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("weight", ["1e999999999", "1e-999999999", Decimal("1e999999999"), "1/99999999999"])
+def test_too_many_digits(weight: object) -> None:
+    with pytest.raises(ParameterError, match="has too many digits"):
+        as_weight(weight)  # type: ignore[arg-type]
 
 
 @given(st.integers(0, 2**63), st.integers(1, LARGEST))
