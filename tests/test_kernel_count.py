@@ -136,6 +136,17 @@ def test_big_chunks(size: int) -> None:
     ]  # fmt: skip
 
 
+def test_sizes_tell_of_all_that_is_copied() -> None:
+    counter = Counter(1, 1, True)
+    empty = int(counter.sizes().sum())
+    counter.add(b"".join(bytes([i]) * 100_000 for i in range(10)), None, 0, None, 100_000 * np.arange(1, 11))
+    counter.flush()
+    assert 1_000_000 <= int(counter.sizes().sum()) - empty < 1_100_000
+    for partition in range(2):
+        counter.take(partition)
+    assert int(counter.sizes().sum()) == empty
+
+
 def test_no_chunks() -> None:
     counter = Counter()
     counter.add(b"")

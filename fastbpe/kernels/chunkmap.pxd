@@ -50,6 +50,7 @@ cdef struct ChunkMap:
     uint8_t* arena
     int64_t arena_used
     int64_t arena_capacity
+    int64_t owned_bytes      # of big chunks that were copied
     int64_t n_bytes          # of all chunks, each once
 
 
@@ -96,9 +97,9 @@ cdef inline int64_t chunk_bytes(const ChunkMap* chunks, const ChunkEntry* entry,
 
 
 cdef inline int64_t chunkmap_memory(const ChunkMap* chunks) noexcept nogil:
-    """Bytes that the map takes, big chunks aside."""
+    """Bytes that the map takes."""
     return (chunks.capacity * <int64_t> sizeof(ChunkEntry) + (<int64_t> sizeof(uint32_t) << chunks.bits)
-            + chunks.arena_capacity)
+            + chunks.arena_capacity + chunks.owned_bytes)
 
 
 cdef int chunkmap_init(ChunkMap* chunks, int64_t capacity) noexcept nogil

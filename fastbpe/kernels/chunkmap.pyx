@@ -242,6 +242,7 @@ cdef int64_t store(ChunkMap* chunks, const LongChunk* chunk, int64_t n_data, bin
                 return CHUNKMAP_MEMORY
             memcpy(grown, chunk.bytes, chunk.length)
             big.bytes = <const uint8_t*> grown
+            chunks.owned_bytes += chunk.length
         else:
             kept[0] = True
         memcpy(chunks.arena + offset, &big, sizeof(BigChunk))

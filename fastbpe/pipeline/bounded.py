@@ -17,9 +17,6 @@ from fastbpe.pipeline.runs import Run, Runs, Table
 THREAD_BYTES = 8 << 20
 """What a thread takes besides: its cache, the stretches under way, and how far it may overshoot before it looks."""
 LEAST_BYTES = 8 << 20
-LEAST_ROWS = 10_000
-ROW_BYTES = 256
-"""What a row takes while rows are brought into order, about."""
 
 
 class BoundedCounter:
@@ -56,7 +53,7 @@ class BoundedCounter:
             self._runs.write([taken], lasting=False)
         del self._counter
         trim()
-        return self._runs.table(max(LEAST_ROWS, self._table_bytes // ROW_BYTES))
+        return self._runs.table(max(LEAST_BYTES, self._table_bytes))
 
     def write_out(self) -> None:
         """Brings all that was counted to the runs. RuntimeError while another thread adds."""

@@ -8,6 +8,7 @@ a time.
 import contextlib
 import itertools
 import os
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,12 +27,16 @@ Run = tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int64],
 
 _PARTS = ("data", "starts", "counts", "firsts")
 
+ROW_BYTES = 256
+COPIES = 3
+"""What a row takes while rows are brought into order, about: so much, and its chunk so often."""
+
 
 class Runs:
     """A temporary folder of runs, made when the first one is written. Any thread may write.
 
-    kept: a folder for runs that are to outlive the process, with `places`, what it holds already; other files there are
-    removed. What a full or failing disk raises, OSError, comes through.
+    kept: a folder for runs that are to outlive the process, with `places`, what it holds already; what else is there is
+    removed. The temporary folder lies in it then. What a full or failing disk raises, OSError, comes through.
     """
 
     def __init__(self, kept: Path | None = None, places: Mapping[str, list[tuple[str, int]]] | None = None) -> None:
@@ -45,7 +50,9 @@ class Runs:
         self._numbers = itertools.count(1 + max(map(int, known), default=-1))
         if kept is not None and kept.is_dir():
             for path in kept.iterdir():
-                if path.name not in known:
+                if path.is_dir():
+                    shutil.rmtree(path)
+                elif path.name not in known:
                     path.unlink()
 
     def __bool__(self) -> bool:
@@ -77,12 +84,13 @@ class Runs:
                 os.fsync(file.fileno())
                 sync_directory(kept)
 
-    def table(self, rows_at_once: int) -> Table:
+    def table(self, bytes_at_once: int) -> Table:
         """(data, starts, counts) of all runs, in order of first appearance, mapped from files.
 
-        Besides one partition, about `rows_at_once` rows are in memory at a time. Nothing can be written afterwards.
+        Besides one partition, about as many rows are in memory at a time as take `bytes_at_once`. Nothing can be
+        written afterwards.
         """
-        stride = max(1, rows_at_once // max(1, len(self._written)))
+        stride = max(1, bytes_at_once // max(1, len(self._written)))
         sums = [self._sum(partition, stride) for partition in sorted(self._written)]
         folder = self._new_folder()
         with (
@@ -118,11 +126,13 @@ class Runs:
         folder = self._new_folder()
         for k, name in enumerate(_PARTS):
             np.save(folder / f"{name}.npy", run[k], allow_pickle=False)
-        return _SortedRun(folder, len(run[2]), len(run[0]), run[3][::stride].copy())
+        return _SortedRun(folder, len(run[2]), len(run[0]), _samples(run, stride))
 
     def _temporary(self) -> Path:
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="fastbpe-", ignore_cleanup_errors=True)
+            if self._kept is not None:
+                self._kept.mkdir(exist_ok=True)  # where the next run finds what a killed one left
+            self._folder = tempfile.TemporaryDirectory(prefix="fastbpe-", dir=self._kept, ignore_cleanup_errors=True)
         return Path(self._folder.name)
 
     def _new_folder(self) -> Path:
@@ -139,7 +149,7 @@ class _SortedRun:
     n: int
     n_bytes: int
     samples: npt.NDArray[np.int64]
-    """The positions of every so many rows."""
+    """Positions between which the rows take so many bytes; that of a row that takes more is there several times."""
     row: int = 0
     offset: int = 0
 
@@ -166,11 +176,18 @@ class _SortedRun:
             return np.fromfile(file, dtype, stop - start)
 
 
+def _samples(run: Run, stride: int) -> npt.NDArray[np.int64]:
+    _, starts, _, firsts = run
+    before = COPIES * starts[:-1] + ROW_BYTES * np.arange(len(firsts))
+    places = np.arange(0, COPIES * int(starts[-1]) + ROW_BYTES * len(firsts), stride)
+    return firsts[np.searchsorted(before, places, side="right") - 1]
+
+
 def _bounds(runs: list[_SortedRun]) -> Iterator[int]:
-    """Positions up to which to sum, ascending, with few rows between them: about as many as the runs have between all
-    their samples."""
+    """Positions up to which to sum, ascending, with few rows between them: they take about as much as those that the
+    runs have between all their samples."""
     samples = np.sort(np.concatenate([run.samples for run in runs])) if runs else np.empty(0, np.int64)
-    yield from samples[len(runs) :: max(1, len(runs))].tolist()
+    yield from np.unique(samples[len(runs) :: max(1, len(runs))]).tolist()
     yield 2**63 - 1
 
 
