@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastbpe.errors import DataError, ParameterError, check_choice
-from fastbpe.kernels.mergetable import MergeList
-from fastbpe.kernels.ranktable import last_pairs, rank_pairs, rising_pairs
 from fastbpe.kernels.special import MAX_SPECIAL_BYTES
 from fastbpe.kernels.tokens import first_wrong_merge, tokens_of_merges
+from fastbpe.lastpairs import last_halves
 from fastbpe.normalizing import NORMALIZERS
 from fastbpe.pattern.named import name_of
 from fastbpe.text import utf8
@@ -153,12 +152,6 @@ class Model:
         return digest.hexdigest()
 
     @cached_property
-    def rank_pairs(self) -> NDArray[np.int64]:
-        """(n, 3): ids of left, right and product of every pair that a rank table lets merge, products ascending."""
-        rows = {token: row for row, token in enumerate(self.tokens)}
-        return self.ids.astype(np.int64)[rank_pairs(self.tokens, rows)]
-
-    @cached_property
     def last_merges(self) -> NDArray[np.int64]:
         """(n, 3): ids of left, right and product of the merge that builds each token, lowest rank first.
 
@@ -166,20 +159,9 @@ class Model:
         """
         if self.priority != "rank table":
             return self.merges
-        halves = rising_pairs(self.byte_ids, self.data, self.starts, self.ids)
+        halves = last_halves(self.byte_ids, self.tokens, self.data, self.starts, self.ids)
         built = halves[:, 0] >= 0
-        left_out = [self.tokens[row] for row in np.flatnonzero(~built) if self.starts[row + 1] - self.starts[row] > 1]
-        if any(self._is_cut_higher(token) for token in left_out):
-            table = MergeList(self.byte_ids, self.rank_pairs, shared_ranks=True)
-            halves = last_pairs(table, self.data, self.starts, self.ids)
-            built = halves[:, 0] >= 0
         return np.column_stack((halves[built], self.ids[built].astype(np.int64)))
-
-    def _is_cut_higher(self, token: bytes) -> bool:
-        """Whether a token can be cut in two tokens of which one ranks above it."""
-        ids = self.token_ids
-        cuts = ((ids.get(token[:at]), ids.get(token[at:])) for at in range(1, len(token)))
-        return any(left is not None and right is not None and max(left, right) > ids[token] for left, right in cuts)
 
     @cached_property
     def special_placement(self) -> str | None:

@@ -458,12 +458,14 @@ class Tokenizer:
     @cached_property
     def _encoder(self) -> Encoder:
         model = self._model
-        rules: Matcher | MergeList | None = matcher_of(model.byte_ids, np.ascontiguousarray(model.last_merges))
-        if rules is None and model.priority == "rank table":
-            rules = MergeList(model.byte_ids, model.rank_pairs, shared_ranks=True)
-        if rules is None:
-            rules = MergeList(model.byte_ids, np.ascontiguousarray(model.merges))
-        whole = _whole_tokens(model, Encoder(rules)) if model.whole_chunk_first else None
+        # Of a rank table's pairs only the one that merges last when a token stands alone ever builds it.
+        merges = np.ascontiguousarray(model.last_merges)
+        matcher = matcher_of(model.byte_ids, merges)
+        rules = matcher or MergeList(model.byte_ids, merges)
+        whole = None
+        if model.whole_chunk_first:
+            each_builds = matcher is not None or model.priority == "rank table"
+            whole = _whole_tokens(model, np.isin(model.ids, merges[:, 2]) if each_builds else _built(model, rules))
         # One share for each processor, which further threads wait for anyway.
         return Encoder(rules, self.splitter.table, scratch_bytes(), whole=whole, n_shares=os.cpu_count() or 1)
 
@@ -514,14 +516,18 @@ def chunk_spans(starts: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.ascontiguousarray(np.column_stack((starts[:-1], stops, stops, np.full(len(stops), -1, np.int64))))
 
 
-def _whole_tokens(model: Model, encoder: Encoder) -> WholeTokens | None:
-    """The tokens whose bytes merge to something else, None when there are none."""
-    ids, offsets = encoder.encode_spans(model.data, chunk_spans(model.starts), whole=True)
-    other = np.diff(offsets) != 1
-    other |= ids[np.minimum(offsets[:-1], max(len(ids) - 1, 0))] != model.ids
+def _built(model: Model, rules: Matcher | MergeList) -> NDArray[np.bool_]:
+    """Which of the tokens their own bytes merge to."""
+    ids, offsets = Encoder(rules).encode_spans(model.data, chunk_spans(model.starts), whole=True)
+    return (np.diff(offsets) == 1) & (ids[np.minimum(offsets[:-1], max(len(ids) - 1, 0))] == model.ids)
+
+
+def _whole_tokens(model: Model, built: NDArray[np.bool_]) -> WholeTokens | None:
+    """The tokens, bytes aside, that are not built, None when there are none."""
+    other = ~built & (np.diff(model.starts) > 1)
     if not other.any():
         return None
-    tokens = [token for token, differs in zip(model.tokens, other.tolist(), strict=True) if differs]
+    tokens = [model.tokens[row] for row in np.flatnonzero(other).tolist()]
     starts = np.cumsum([0, *map(len, tokens)], dtype=np.int64)
     return WholeTokens(np.frombuffer(b"".join(tokens), np.uint8), starts, model.ids[other])
 

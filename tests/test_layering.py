@@ -17,8 +17,8 @@ FLOORS = [
     {"kernels"},
     {"pattern"},
     {
-        *("counts", "cuts", "merging", "model", "normalizing", "pieces", "specials", "stream", "vocabulary"),
-        *("tokenizer", "characters"),
+        *("counts", "cuts", "lastpairs", "merging", "model", "normalizing", "pieces", "specials", "stream"),
+        *("vocabulary", "tokenizer", "characters"),
     },
     {"corpus", "shards", "formats"},
     {"pipeline"},

@@ -24,7 +24,7 @@ from fastbpe.pattern.spelling import Spelling
 
 def built(model: Model) -> NDArray[np.bool_]:
     """Which of the ordinary tokens the merges build out of their bytes; the bytes are built."""
-    return np.isin(model.ids, model.byte_ids) | (_halves(model)[:, 0] >= 0)
+    return np.isin(model.ids, model.byte_ids) | np.isin(model.ids, _reached(model)[:, 2])
 
 
 def merges_in(model: Model, what: str) -> NDArray[np.int64]:
@@ -122,13 +122,19 @@ def overlap(first: Iterable[str], second: Iterable[str], inside: bool = True) ->
     """
     sides = list(first), list(second)
     for some, others in (sides, sides[::-1]):
-        begins = {name[:end]: name for name in some for end in range(1, len(name) + 1)}
+        begins: dict[str, list[str]] = {}
+        for name in some:
+            for end in range(1, len(name) + 1):
+                alike = begins.setdefault(name[:end], [])
+                if len(alike) < 3:  # one that is neither the name that is looked at nor its end is among them
+                    alike.append(name)
         names = set(some)
         for name in others:
             for start in range(len(name)):
                 rest = name[start:]
-                if start and begins.get(rest, name) != name and rest not in names:
-                    return begins[rest], name
+                for other in begins.get(rest, ()) if start else ():
+                    if other not in (name, rest):
+                        return other, name
                 for end in range(start + 1, len(name) + 1) if inside else ():
                     part = name[start:end]
                     if part not in begins:
@@ -138,17 +144,12 @@ def overlap(first: Iterable[str], second: Iterable[str], inside: bool = True) ->
     return None
 
 
-def _halves(model: Model) -> NDArray[np.int64]:
-    if model.priority == "merge list":
-        table = MergeList(model.byte_ids, np.ascontiguousarray(model.merges))
-    else:
-        table = MergeList(model.byte_ids, model.rank_pairs, shared_ranks=True)
-    return last_pairs(table, model.data, model.starts, model.ids)
-
-
 def _reached(model: Model) -> NDArray[np.int64]:
-    """(n, 3): the merges of a merge list that ever happen, lowest rank first."""
-    halves = _halves(model)
+    """(n, 3): the merges that ever happen, lowest rank first."""
+    if model.priority == "rank table":
+        return model.last_merges
+    table = MergeList(model.byte_ids, np.ascontiguousarray(model.merges))
+    halves = last_pairs(table, model.data, model.starts, model.ids)
     there = halves[:, 0] >= 0
     rows = np.column_stack((halves[there], model.ids[there].astype(np.int64)))
     pairs = (model.merges[:, 0] << 32) | model.merges[:, 1]
