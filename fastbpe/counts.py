@@ -206,12 +206,32 @@ class ChunkCounts:
         """The rows whose chunk was met at least this often, by its weighted count; all of them for 1."""
         if min_chunk_count <= 1:
             return self
-        kept = self.counts >= min(min_chunk_count * self.denominator, _LIMIT)
-        if kept.all():
+        n, n_bytes = self.size_at_least(min_chunk_count)
+        if n == len(self):
             return self
-        lengths = np.diff(self.starts)
-        starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths[kept])))
-        return replace(self, data=self.data[np.repeat(kept, lengths)], starts=starts, counts=self.counts[kept])
+        least = min(min_chunk_count * self.denominator, _LIMIT)
+        data, counts, lengths = np.empty(n_bytes, np.uint8), np.empty(n, np.int64), np.zeros(n + 1, np.int64)
+        row = place = start = 0
+        for part, of_each in _blocks(self.counts, self.starts):
+            stop = start + int(of_each.sum())
+            kept = part >= least
+            chosen = self.data[start:stop][np.repeat(kept, of_each)]
+            data[place : place + len(chosen)] = chosen
+            to = row + int(np.count_nonzero(kept))
+            counts[row:to], lengths[row + 1 : to + 1] = part[kept], of_each[kept]
+            row, place, start = to, place + len(chosen), stop
+            _let_go(self.data)
+        return replace(self, data=data, starts=np.cumsum(lengths, out=lengths), counts=counts)
+
+    def size_at_least(self, min_chunk_count: int) -> tuple[int, int]:
+        """How many rows `at_least` gives, and the bytes of their chunks."""
+        least = min(min_chunk_count * self.denominator, _LIMIT)
+        n = n_bytes = 0
+        for part, lengths in _blocks(self.counts, self.starts):
+            kept = part >= least
+            n += int(np.count_nonzero(kept))
+            n_bytes += int(lengths[kept].sum())
+        return n, n_bytes
 
     def times(self, weight: Weight) -> ChunkCounts:
         """These counts with each row counted `weight` times: a number, or a text as "2.5" or "1/3".
@@ -369,6 +389,8 @@ def _check_header(path: str | os.PathLike[str], header: object) -> None:
     sources = header.get("sources", [])
     if type(header.get("denominator", 1)) is not int or not isinstance(sources, list):
         raise FormatError(f"{os.fspath(path)}: the denominator is not a whole number, or the sources are not a list")
+    if not all(type(header["corpus"].get(name, 0)) is int for name in ("documents", "n_bytes", "invalid_bytes")):
+        raise FormatError(f"{os.fspath(path)}: what is said of the corpus is not in whole numbers")
     if not all(isinstance(source, dict) for source in sources):
         raise FormatError(f"{os.fspath(path)}: a source is not an object")
 

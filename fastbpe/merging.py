@@ -46,19 +46,19 @@ class Merges:
         return replace(self, pairs=self.pairs[part], counts=self.counts[part], tokens_after=self.tokens_after[part])
 
 
-def merging_bytes(counts: ChunkCounts, n_merges: int) -> int:
-    """The memory that learning n_merges from these counts takes beside them, rounded up."""
-    return merging_need(len(counts.data), len(counts), n_merges)
-
-
 def merging_need(n_bytes: int, n_chunks: int, n_merges: int) -> int:
-    """`merging_bytes` for so many distinct chunks of so many bytes.
+    """The memory that learning n_merges from so many distinct chunks of so many bytes takes beside them, rounded up.
 
     A cell of four bytes for each token and each chunk, and a place of eight for each pair that is kept: as a rule
     fewer are kept than there are tokens, but those that no longer hold their pair stay until it is merged.
     """
     cells = n_bytes + 2 * n_chunks
-    return 16 * cells + 128 * n_merges + 2**25
+    return 16 * cells + 128 * within_reach(n_merges, n_bytes, n_chunks) + 2**25
+
+
+def within_reach(n_merges: int, n_tokens: int, n_chunks: int) -> int:
+    """n_merges, or a number that cannot be reached where that is less: each merge joins two tokens of some chunk."""
+    return min(n_merges, max(0, n_tokens - n_chunks) + 1)
 
 
 OnMerges = Callable[[Merges], object]
@@ -104,9 +104,8 @@ def learn_merges(
 ) -> Merges:
     """Learns up to n_merges merges; each takes the pair with the largest count (all adjacent positions, weighted)."""
     byte_ids = BYTE_ORDER.astype(np.uint32) if rules.tie_break == "huggingface" else np.arange(256, dtype=np.uint32)
-    merger = Merger(
-        counts.data, counts.starts, counts.counts, byte_ids, n_merges, **rules.for_merger(counts.denominator)
-    )
+    most = within_reach(n_merges, len(counts.data), len(counts))
+    merger = Merger(counts.data, counts.starts, counts.counts, byte_ids, most, **rules.for_merger(counts.denominator))
     return _run(merger, np.argsort(byte_ids), counts.denominator, on_merges)
 
 
@@ -139,7 +138,7 @@ def learn_more_merges(
         starts,
         counts,
         np.arange(256, dtype=np.uint32),
-        n_merges,
+        within_reach(n_merges, len(symbols), len(counts)),
         **rules.for_merger(denominator),
         symbols=place[symbols],
         lengths=np.ascontiguousarray(lengths[order], dtype=np.int64),

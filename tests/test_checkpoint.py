@@ -284,7 +284,7 @@ def test_a_source_that_changed_is_refused(corpus: Path, tmp_path: Path) -> None:
         ("counted", {"errors": "replace"}, "errors was 'keep' and is 'replace'"),
         ("learned", {"tie_break": "first"}, "tie_break was 'lowest' and is 'first'"),
         ("learned", {"min_frequency": 3}, "min_frequency was 2 and is 3"),
-        ("learned", {"min_chunk_count": 3}, "the text has changed"),
+        ("learned", {"min_chunk_count": 3}, "min_chunk_count was 1 and is 3"),
     ],
 )
 def test_other_parameters_are_refused(corpus, tmp_path, function, options, message) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from cli_runner import Shell, process
 
+from fastbpe.pipeline.memory import resident_memory
 from fastbpe.tokenizer import Tokenizer
 
 TEXT = "low low lower lowest newest newest widest\n" * 20
@@ -213,11 +214,14 @@ def test_a_full_disk(text: Path) -> None:
     result.failed(1, "/dev/full", "no space left", "free some space")
 
 
-def test_merging_above_the_memory_bound_keeps_the_counts(fastbpe_command: Shell, text: Path, tmp_path: Path) -> None:
-    out, saved = tmp_path / "tok.json", tmp_path / "tok.counts.npz"
-    code, told, err = fastbpe_command("train", text, "-o", out, "--vocab-size", "100000000", "--memory", "8GB")
+def test_merging_above_the_memory_bound_keeps_the_counts(fastbpe_command: Shell, tmp_path: Path) -> None:
+    text, out, saved = (tmp_path / name for name in ("text.txt", "tok.json", "tok.counts.npz"))
+    text.write_text("".join(f"{i:x}" for i in range(100_000)))
+    train = ("train", text, "-o", out, "--vocab-size", "4294967288", "--pattern", "none")
+    # Enough to count, and not to merge: for each byte of text a merge is within reach.
+    code, told, err = fastbpe_command(*train, "--threads", "1", "--memory", str(resident_memory() + 45_000_000))
     assert (code, told) == (1, "")
-    assert "above the bound of 8,000 MB" in err
+    assert "above the bound of" in err
     assert f"the counts are in {saved}" in err
     assert not out.exists()
     code, told, err = fastbpe_command("train", saved, "-o", out, "--vocab-size", "270")
@@ -245,6 +249,11 @@ def test_what_would_be_lost_is_refused(fastbpe_command: Shell, text: Path, tmp_p
 def test_sizes_that_no_tokenizer_has(fastbpe_command: Shell, text: Path, tmp_path: Path) -> None:
     train = ("train", text, "-o", tmp_path / "tok.json", "--vocab-size")
     fastbpe_command(*train, str(10**30)).failed(2, "do not fit in 32 bits")
+    train = ("train", text, "-o", tmp_path / "tok-{size}.json", "--special", "<s>", "--vocab-size")
+    fastbpe_command(*train, "256,300", "--log", tmp_path / "log").failed(2, "vocab_size=256 is below the floor of 257")
+    assert not (tmp_path / "log").exists(), "before anything is learned"
+    # There may be as many ids as 32 bits can tell apart: memory is taken for what the text can give.
+    assert fastbpe_command(*train, str(2**32 - 8)).code == 0
 
 
 def test_weights_of_text_and_of_counts(fastbpe_command: Shell, tmp_path: Path) -> None:

@@ -298,6 +298,7 @@ def test_a_missing_file_is_an_os_error(mapped: bool, tmp_path: Path) -> None:
         (b'"fastbpe chunk counts"', b'"fastbpe chunk points"', "not a file"),
         (b'"pattern": "a+"', b'"pattern": 1234', "not a text"),
         (b'"documents"', b'"dokuments"', "not a file"),
+        (b'"documents": 0', b'"documents": "many"', "not in whole numbers"),
     ],
 )
 @pytest.mark.parametrize("mapped", [False, True])
@@ -339,10 +340,22 @@ def test_an_archive_whose_parts_lie_nowhere_is_refused(mapped: bool, tmp_path: P
         ChunkCounts.load(tmp_path / "a.npz", mapped)
 
 
+def test_rare_rows_of_many_are_left_out() -> None:
+    rng = np.random.default_rng(1)
+    counts, lengths = rng.integers(1, 4, 200_000), rng.integers(1, 5, 200_000)
+    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    data = rng.integers(0, 256, starts[-1], dtype=np.uint8)
+    kept = ChunkCounts(data, starts, counts).at_least(2)
+    assert np.array_equal(kept.data, data[np.repeat(counts >= 2, lengths)])
+    assert np.array_equal(np.diff(kept.starts), lengths[counts >= 2])
+    assert np.array_equal(kept.counts, counts[counts >= 2])
+
+
 @given(tables, st.integers(1, 2**40))
 def test_rare_rows_can_be_left_out(table: dict[bytes, int], least: int) -> None:
     counts = ChunkCounts.from_dict(table, pattern="gpt2")
     kept = counts.at_least(least)
+    assert counts.size_at_least(least) == (len(kept), len(kept.data))
     assert list(kept.items()) == [(chunk, count) for chunk, count in table.items() if count >= least]
     assert kept.pattern == counts.pattern
 

@@ -25,7 +25,9 @@ def test_a_weight_is_what_its_text_says(weight: object, value: Fraction) -> None
     assert as_weight(weight) == value  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("weight", ["", "much", "0", "-1", 0, -2.5, "nan", float("inf"), True, None, "1/0", 2**31, "1e", "1e1e1"])
+@pytest.mark.parametrize(
+    "weight", ["", "much", "0", "-1", 0, -2.5, "nan", float("inf"), True, None, "1/0", 2**31, "1e", "1e1e1"]
+)
 def test_no_weight(weight: object) -> None:
     with pytest.raises(ParameterError, match="the weight of 'zh'"):
         as_weight(weight, " of 'zh'")  # type: ignore[arg-type]

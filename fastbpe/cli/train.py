@@ -101,6 +101,7 @@ def train(
         if special:
             given["special_tokens"] = special
     n_special = len(special or (() if counts is None else counts.special_tokens))
+    merges_for(min(targets), n_special)
     if dry_run:
         return told_estimate(
             text_source(inputs, reading) if counts is None else counts,

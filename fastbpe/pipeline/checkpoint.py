@@ -149,12 +149,16 @@ class Checkpoint:
 
     # Merging
 
-    def merges(self, counts: ChunkCounts, rules: MergeRules) -> Merges:
+    def merges(self, counts: ChunkCounts, rules: MergeRules, min_chunk_count: int = 1) -> Merges:
         """The merges that runs before have learned from the same counts by the same rules.
+
+        min_chunk_count: by which the counts were chosen.
 
         Raises ParameterError, saying what, when they were learned from others or by others.
         """
-        self._rules = json.dumps({"fastbpe": __version__, **asdict(rules), "text": counts.digest()})
+        self._rules = json.dumps(
+            {"fastbpe": __version__, **asdict(rules), "min_chunk_count": min_chunk_count, "text": counts.digest()}
+        )
         path = self.directory / "merges"
         rows: list[list[int]] = []
         if self._lock >= 0 and path.exists():

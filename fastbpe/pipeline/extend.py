@@ -79,7 +79,7 @@ def extend(
                 progress=display,
             )
         check_counts(counts)
-        check_memory(counts, counts, n_merges, bound)
+        check_memory(counts, 1, n_merges, bound)
         display.phase("merge", n_merges, "merges")
         merges = learn_beyond(tokenizer, counts, n_merges, rules, telling(display, on_merges))
         display.finish(stopped_by=merges.stop_reason)

@@ -17,7 +17,7 @@ from fastbpe.corpus.weights import WeightsLike
 from fastbpe.counts import ChunkCounts
 from fastbpe.errors import DataError, MemoryBoundError, ParameterError, check_choice, whole_number
 from fastbpe.kernels.merge import MAX_TOKENS
-from fastbpe.merging import MergeRules, Merges, OnMerges, learn_merges, learn_more_merges, merging_bytes
+from fastbpe.merging import MergeRules, Merges, OnMerges, learn_merges, learn_more_merges, merging_need
 from fastbpe.model import PLACEMENTS, ROLES, list_names
 from fastbpe.normalizing import check_normalizer
 from fastbpe.pattern.named import resolve
@@ -123,16 +123,17 @@ def train(
                 checkpoint=kept,
             )
         corpus = counts.facts()
-        everything, counts = counts, counts.at_least(min_chunk_count)
+        everything = counts
+        check_memory(everything, min_chunk_count, n_merges, bound)
+        counts = everything.at_least(min_chunk_count)
         if min_chunk_count > 1:
             corpus["dropped_chunks"] = everything.total - counts.total
             corpus["dropped_distinct_chunks"] = len(everything) - len(counts)
         check_counts(counts, source if isinstance(source, Corpus) else None)
         if own is not None:  # who gave a Corpus has its reports
             own.warn()
-        check_memory(everything, counts, n_merges, bound)
         del everything
-        before = kept.merges(counts, rules) if kept is not None else None
+        before = kept.merges(counts, rules, min_chunk_count) if kept is not None else None
         known = 0 if before is None else min(len(before), n_merges)
         display.phase("merge", n_merges - known, "merges")
         tell = telling(display, on_merges, kept)
@@ -186,15 +187,18 @@ def check_counts(counts: ChunkCounts, corpus: Corpus | None = None) -> None:
         )
 
 
-def check_memory(everything: ChunkCounts, counts: ChunkCounts, n_merges: int, bound: int) -> None:
-    """Raises MemoryBoundError when learning n_merges from counts would take the process above the bound."""
-    need = resident_memory() + merging_bytes(counts, n_merges)
+def check_memory(counts: ChunkCounts, min_chunk_count: int, n_merges: int, bound: int) -> None:
+    """Raises MemoryBoundError when learning n_merges from what counts hold so often would go above the bound."""
+    n, n_bytes = counts.size_at_least(min_chunk_count)
+    need = resident_memory() + merging_need(n_bytes, n, n_merges)
+    if n < len(counts):
+        need += n_bytes + 16 * n  # the rows that are left, beside all of them
     if need > bound:
         raise MemoryBoundError(
-            f"merging {len(counts):,} distinct chunks of {len(counts.data):,} bytes needs about "
-            f"{need / 1e6:,.0f} MB of memory, above the bound of {bound / 1e6:,.0f} MB: give more memory, leave out "
-            "rare chunks with min_chunk_count, or take a smaller sample",
-            everything,
+            f"merging {n:,} distinct chunks of {n_bytes:,} bytes needs about {need / 1e6:,.0f} MB of memory, above the "
+            f"bound of {bound / 1e6:,.0f} MB: give more memory, leave out rare chunks with min_chunk_count, or take a "
+            "smaller sample",
+            counts,
         )
 
 
