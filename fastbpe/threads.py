@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
+from fastbpe.cgroup import CGROUPS, MEMBERSHIP, group_folders
 from fastbpe.errors import ParameterError
 
 Item = TypeVar("Item")
@@ -39,21 +40,21 @@ def thread_count(threads: int | None) -> int:
     return threads
 
 
-def available_cpus(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
-    """CPUs by the process's affinity and its control group's quota, at least 1."""
+def available_cpus(cgroups: Path = CGROUPS, membership: Path = MEMBERSHIP) -> int:
+    """CPUs by the process's affinity and its control groups' quotas, at least 1."""
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    quota = _quota(cgroup)
-    return cpus if quota is None else max(1, min(cpus, quota))
+    quotas = [_quota(folder) for folder in group_folders("cpu", cgroups, membership)]
+    return max(1, min([cpus, *(quota for quota in quotas if quota is not None)]))
 
 
-def _quota(cgroup: Path) -> int | None:
+def _quota(folder: Path) -> int | None:
     """CPUs that a control group's quota amounts to, rounded up; None without a quota."""
     try:
-        if (cgroup / "cpu.max").exists():
-            limit, period = (cgroup / "cpu.max").read_text().split()
+        if (folder / "cpu.max").exists():
+            limit, period = (folder / "cpu.max").read_text().split()
         else:
-            limit = (cgroup / "cpu" / "cpu.cfs_quota_us").read_text()
-            period = (cgroup / "cpu" / "cpu.cfs_period_us").read_text()
+            limit = (folder / "cpu.cfs_quota_us").read_text()
+            period = (folder / "cpu.cfs_period_us").read_text()
         return -(-int(limit) // int(period)) if int(limit) > 0 else None
     except (OSError, ValueError, ZeroDivisionError):  # no such file, or "max"
         return None

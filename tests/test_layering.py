@@ -13,7 +13,7 @@ SOURCES = sorted(path for path in PACKAGE.rglob("*.p*") if path.suffix in (".py"
 
 # From the bottom up: a module may import from its own floor and from those below.
 FLOORS = [
-    {"errors", "alphabet", "atomic", "npy_header", "text", "weight", "threads"},
+    {"errors", "alphabet", "atomic", "npy_header", "text", "weight", "threads", "cgroup"},
     {"kernels"},
     {"pattern"},
     {

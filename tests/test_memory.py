@@ -46,5 +46,15 @@ def test_a_control_group_may_have_less(tmp_path: Path) -> None:
     assert available_memory(tmp_path) == 2_000_000
 
 
+def test_the_least_of_all_groups_around_the_process_counts(tmp_path: Path) -> None:
+    job = tmp_path / "memory" / "slurm" / "job_7"
+    job.mkdir(parents=True)
+    membership = tmp_path / "self"
+    membership.write_text("4:memory:/slurm/job_7/step\n1:name=systemd:/x\n")
+    for folder, limit in ((job.parent, 9_000_000), (job, 5_000_000), (job.parents[1], 7_000_000)):
+        (folder / "memory.limit_in_bytes").write_text(f"{limit}\n")
+    assert available_memory(tmp_path, membership) == 5_000_000
+
+
 def test_what_is_taken_now_is_less_than_there_is() -> None:
     assert 10**6 < resident_memory() < available_memory()

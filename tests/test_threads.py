@@ -133,3 +133,12 @@ def test_a_quota_of_the_control_group_counts(tmp_path: Path, files: dict[str, st
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     assert available_cpus(tmp_path) == (available_cpus(tmp_path / "none") if cpus is None else cpus)
+
+
+def test_the_least_quota_of_all_groups_counts(tmp_path: Path) -> None:
+    service = tmp_path / "user.slice" / "run.scope"
+    service.mkdir(parents=True)
+    (tmp_path / "self").write_text("0::/user.slice/run.scope\n")
+    (service / "cpu.max").write_text("max 100000\n")
+    (service.parent / "cpu.max").write_text("100000 100000\n")
+    assert available_cpus(tmp_path, tmp_path / "self") == 1

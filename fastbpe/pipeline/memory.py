@@ -1,9 +1,11 @@
 """How much memory a process may use: what a `memory=` parameter says, what the machine has, what is taken now."""
 
+import contextlib
 import os
 import re
 from pathlib import Path
 
+from fastbpe.cgroup import CGROUPS, MEMBERSHIP, group_folders
 from fastbpe.errors import ParameterError
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
@@ -33,18 +35,18 @@ def byte_size(size: str | int, name: str) -> int:
     raise ParameterError(f"{name}={size!r}: give a number of bytes, or a text such as '4GB' or '500MiB'")
 
 
-def available_memory(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
-    """Bytes of the machine, or of the process's control group where that is less."""
+def available_memory(cgroups: Path = CGROUPS, membership: Path = MEMBERSHIP) -> int:
+    """Bytes of the machine, or of the process's control groups where one has less."""
     try:
         machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         machine = 4 * 10**9  # not told: a small machine
-    for name in ("memory.max", "memory/memory.limit_in_bytes"):
-        try:
-            return min(machine, int((cgroup / name).read_text()))
-        except (OSError, ValueError):  # no such file, or "max"
-            continue
-    return machine
+    limits = [machine]
+    for folder in group_folders("memory", cgroups, membership):
+        for name in ("memory.max", "memory.limit_in_bytes"):
+            with contextlib.suppress(OSError, ValueError):  # no such file, or "max"
+                limits.append(int((folder / name).read_text()))
+    return min(limits)
 
 
 def resident_memory() -> int:
