@@ -7,6 +7,7 @@ use that alphabet, and Hugging Face's trainer orders the bytes by it.
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 import numpy as np
 
@@ -25,6 +26,10 @@ BYTE_CHARACTERS = _byte_characters()
 
 #: Byte of each character, the inverse of BYTE_CHARACTERS.
 CHARACTER_BYTES = {character: byte for byte, character in enumerate(BYTE_CHARACTERS)}
+
+# Byte of each code point, -1 for those of no byte; the last entry stands for all that lie above.
+_POINT_BYTES = np.full(max(map(ord, BYTE_CHARACTERS)) + 2, -1, np.int16)
+_POINT_BYTES[list(map(ord, BYTE_CHARACTERS))] = range(256)
 
 #: uint8 array (256,): place of each byte when the bytes are sorted by their GPT-2 character.
 BYTE_ORDER = np.argsort(np.argsort([ord(character) for character in BYTE_CHARACTERS])).astype(np.uint8)
@@ -48,6 +53,16 @@ def from_characters(text: str) -> bytes:
         return bytes([CHARACTER_BYTES[character] for character in text])
     except KeyError as error:
         raise DataError(f"{error.args[0]!r} in {text!r} is not a character of GPT-2's byte alphabet") from None
+
+
+def all_from_characters(texts: Sequence[str]) -> list[bytes]:
+    """As `from_characters`, of each of the texts; much faster for many."""
+    points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
+    found = _POINT_BYTES.take(points, mode="clip")
+    if found.min(initial=0) < 0:
+        return list(map(from_characters, texts))  # which says where
+    data, stops = found.astype(np.uint8).tobytes(), list(accumulate(map(len, texts)))
+    return [data[start:stop] for start, stop in zip([0, *stops], stops, strict=False)]
 
 
 def mark_words(words: Iterable[Sequence[str]], style: str = "gpt2") -> list[str]:

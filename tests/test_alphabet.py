@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from reference import gpt2_order
 from fastbpe.alphabet import (
     BYTE_CHARACTERS,
     BYTE_ORDER,
+    all_from_characters,
     from_characters,
     mark_words,
     show_token,
@@ -40,6 +43,18 @@ def test_byte_order_is_that_of_the_characters():
 def test_foreign_characters_are_refused():
     with pytest.raises(DataError, match="' '"):
         from_characters("a b")
+
+
+@given(st.lists(st.binary(max_size=8)), st.lists(st.text("aĠ é\x00\xad\u0143\u0144\ud800😀", max_size=4)))
+def test_many_texts_are_as_each(tokens, texts):
+    assert all_from_characters([to_characters(token) for token in tokens]) == tokens
+    try:
+        expected = [from_characters(text) for text in texts]
+    except DataError as error:
+        with pytest.raises(DataError, match=f"^{re.escape(str(error))}$"):
+            all_from_characters(texts)
+    else:
+        assert all_from_characters(texts) == expected
 
 
 def test_marker_styles():

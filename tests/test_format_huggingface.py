@@ -1,9 +1,13 @@
 """formats/huggingface.py: what is computed is computed as the library does it, all else is refused by its name."""
 
 import json
+import re
 
+import numpy as np
 import pytest
 from exported import code, poems, trained
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fastbpe.alphabet import BYTE_CHARACTERS
 from fastbpe.errors import FormatError, ParameterError
@@ -234,3 +238,20 @@ def test_names_that_are_taken_for_tokens():
         fields = {name: getattr(model, name) for name in Model.__dataclass_fields__}
         with pytest.raises(ParameterError, match=why):
             huggingface.files(Tokenizer(Model(**{**fields, "whole_chunk_first": whole})), "")
+
+
+ROWS = ["a b", "ab c", "a  b", "ab", "a b c", " a", "a <s>", "b a", ["a", "b"], ["ab", "c"], ["a"], ["a", 1], 3, None]
+ROWS += [["a", "<s>"], [["a"], ["b"]], {"a": 1, "b": 2}, ["a", "b", "c"]]
+
+
+@given(st.lists(st.sampled_from(ROWS), max_size=4))
+def test_all_merges_at_a_time_are_as_row_by_row(rows):
+    vocabulary, specials = {"a": 1, "b": 2, "c": 3, "ab": 4, "abc": 5, "<s>": 6, "a<s>": 7, "": 8}, {"<s>": 6}
+    try:
+        expected = huggingface._row_by_row(rows, vocabulary, specials)
+    except FormatError as error:
+        with pytest.raises(FormatError, match=f"^{re.escape(str(error))}$"):
+            huggingface._merges(rows, vocabulary, specials)
+    else:
+        found = huggingface._merges(rows, vocabulary, specials)
+        assert found.dtype == np.int64 and found.shape == (len(rows), 3) and found.tolist() == expected.tolist()

@@ -1,8 +1,11 @@
 import lzma
+import re
 
 import pytest
 import tiktoken as library
 from exported import code, trained
+from hypothesis import given
+from hypothesis import strategies as st
 from vocabularies import DATA, vocabulary
 
 from fastbpe.errors import FormatError, ParameterError
@@ -35,6 +38,36 @@ def test_dumps_gives_the_published_file(gpt2_file):
 
 def test_windows_line_ends_and_empty_lines():
     assert tiktoken.loads(b"YQ== 0\r\n\r\nYg== 7\r\n") == {b"a": 0, b"b": 7}
+
+
+LINES = [
+    "YQ== 0",
+    "Yg== 7",
+    "Yg== 07",
+    "YQ==",
+    "",
+    "YQ== 0 ",
+    " 0",
+    "YQ== ",
+    "YQ==\t1",
+    "YR== 2",
+    "YQ= 3",
+    "YQ 4",
+    "Y!Q== 5",
+]
+LINES += ["YQ== 5\r", "\r", "YQ== -1", "YQ== +1", "YQ== 1_0", "YQ== 4294967295", "YQ== 12345678901", "YWI= 9 YWM= 10"]
+
+
+@given(st.lists(st.sampled_from([line.encode() for line in LINES]), max_size=4), st.sampled_from([b"\n", b"\r\n"]))
+def test_all_lines_at_a_time_are_as_one_by_one(lines, end):
+    content = end.join(lines)
+    try:
+        expected = tiktoken._line_by_line(content)
+    except FormatError as error:
+        with pytest.raises(FormatError, match=f"^{re.escape(str(error))}$"):
+            tiktoken.loads(content)
+    else:
+        assert tiktoken.loads(content) == expected
 
 
 def test_tiktoken_reads_it(tmp_path):

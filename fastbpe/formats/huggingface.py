@@ -9,14 +9,20 @@ A post-processor is not applied: it adds tokens, which `add_bos` and `add_eos` d
 import json
 import re
 from collections.abc import Sequence
+from itertools import repeat
+from operator import add
 from pathlib import Path
 from typing import Any
 
-from fastbpe.alphabet import CHARACTER_BYTES, from_characters, to_characters
-from fastbpe.errors import FormatError, ParameterError, PatternError
+import numpy as np
+from numpy.typing import NDArray
+
+from fastbpe.alphabet import CHARACTER_BYTES, all_from_characters, from_characters, to_characters
+from fastbpe.errors import DataError, FormatError, ParameterError, PatternError
 from fastbpe.formats import holding
 from fastbpe.formats.config import added, beside, config_files
 from fastbpe.formats.reading import Given, shown, tokenizer_of, whole
+from fastbpe.model import ID_LIMIT
 from fastbpe.pattern.named import NAMED
 from fastbpe.pattern.spelling import oniguruma
 from fastbpe.pattern.splitter import Splitter
@@ -63,14 +69,7 @@ def read(root: dict[str, Any], path: Path | None, given: Given) -> Tokenizer:
     roles = _template_roles(root.get("post_processor"))
     vocabulary: dict[str, int] = model["vocab"]
     specials = _added(root.get("added_tokens") or [], vocabulary, normalizer)
-    tokens: dict[bytes, int] = {}
-    for key, id in vocabulary.items():
-        if key not in specials:
-            if not CHARACTER_BYTES.keys() >= set(key) or not key:
-                raise FormatError(f"model.vocab: {shown(key)} is not in the byte alphabet, and is no added token")
-            tokens[from_characters(key)] = whole(id, f"model.vocab: the id of {shown(key)}")
-        elif model.get("ignore_merges") and _spells_another(key):
-            raise FormatError(f"model.vocab: the added token {key!r} would also be taken for {from_characters(key)!r}")
+    tokens = _tokens(vocabulary, specials, bool(model.get("ignore_merges")))
     rows = _merges(model["merges"], vocabulary, specials)
     if path is not None:
         told = beside(path).get("roles", {})
@@ -347,23 +346,62 @@ def _added(rows: object, vocabulary: dict[str, int], normalizer: str | None) -> 
     return found
 
 
-def _merges(rows: list[Any], vocabulary: dict[str, int], specials: dict[str, int]) -> list[tuple[int, int, int]]:
+def _tokens(vocabulary: dict[str, int], specials: dict[str, int], ignores_merges: bool) -> dict[bytes, int]:
+    """Ids of the ordinary tokens."""
+    for key in vocabulary.keys() & specials.keys() if ignores_merges else ():
+        if _spells_another(key):
+            raise FormatError(f"model.vocab: the added token {key!r} would also be taken for {from_characters(key)!r}")
+    ordinary = {key: id for key, id in vocabulary.items() if key not in specials}
+    ids = ordinary.values()
+    if set(map(type, ids)) != {int} or min(ids) < 0 or max(ids) >= ID_LIMIT:
+        for key, id in ordinary.items():
+            whole(id, f"model.vocab: the id of {shown(key)}")
+    try:
+        tokens = dict(zip(all_from_characters(list(ordinary)), ids, strict=True))
+    except DataError:
+        tokens = {}
+    if not tokens or b"" in tokens:
+        for key in ordinary:
+            if not CHARACTER_BYTES.keys() >= set(key) or not key:
+                raise FormatError(f"model.vocab: {shown(key)} is not in the byte alphabet, and is no added token")
+    return tokens
+
+
+def _merges(rows: list[Any], vocabulary: dict[str, int], specials: dict[str, int]) -> NDArray[np.int64]:
+    """(n, 3): ids of left, right and product."""
+    columns: list[list[str]] = []
+    try:
+        kinds = set(map(type, rows))
+        if kinds == {str} and set(map(str.count, rows, repeat(" "))) == {1}:
+            flat = " ".join(rows).split(" ")
+            columns = [flat[::2], flat[1::2]]
+        elif kinds <= {list}:
+            columns = [[left for left, _ in rows], [right for _, right in rows]]
+        if columns:
+            columns.append(list(map(add, *columns)))
+            ids = [list(map(vocabulary.__getitem__, column)) for column in columns]
+            if all(map(specials.keys().isdisjoint, columns)):
+                return np.ascontiguousarray(np.array(ids, np.int64).T)
+    except (KeyError, TypeError, ValueError):
+        pass
+    return _row_by_row(rows, vocabulary, specials)
+
+
+def _row_by_row(rows: list[Any], vocabulary: dict[str, int], specials: dict[str, int]) -> NDArray[np.int64]:
+    """As `_merges`; names the row that is none."""
     found = []
     for i, row in enumerate(rows):
-        sides = row.split(" ") if isinstance(row, str) else row
-        if not isinstance(sides, list) or len(sides) != 2 or not all(isinstance(side, str) for side in sides):
+        pair = row.split(" ") if isinstance(row, str) else row
+        if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(side, str) for side in pair):
             raise FormatError(f"model.merges[{i}]: {shown(row)} is not two tokens")
-        left, right = sides
-        ids = []
-        for token in (left, right, left + right):
-            id = vocabulary.get(token)
-            if id is None:
+        tokens = (*pair, "".join(pair))
+        for token in tokens:
+            if token not in vocabulary:
                 raise FormatError(f"model.merges[{i}]: {shown(token)} is not in model.vocab")
             if token in specials:
                 _refuse(f"model.merges[{i}]", f"the added token {shown(token)} takes part in merges")
-            ids.append(id)
-        found.append((ids[0], ids[1], ids[2]))
-    return found
+        found.append([vocabulary[token] for token in tokens])
+    return np.array(found, np.int64).reshape(-1, 3)
 
 
 # Writing

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fastbpe.errors import DataError, FormatError, ParameterError, PatternError
 from fastbpe.model import ID_LIMIT, Model, list_names
@@ -139,7 +140,11 @@ def whole(value: object, place: str, limit: int = ID_LIMIT) -> int:
 
 
 def tokenizer_of(
-    tokens: Mapping[bytes, int], merges: Sequence[Sequence[int]], given: Given, pattern: Pattern, **fields: Any
+    tokens: Mapping[bytes, int],
+    merges: Sequence[Sequence[int]] | NDArray[np.int64],
+    given: Given,
+    pattern: Pattern,
+    **fields: Any,
 ) -> Tokenizer:
     """The tokenizer of tokens with their ids and of merges (left, right and product), lowest rank first.
 

@@ -8,11 +8,13 @@ import base64
 import binascii
 import json
 import re
+from itertools import repeat
 from pathlib import Path
 
 from fastbpe.errors import FormatError
 from fastbpe.formats import holding
 from fastbpe.formats.reading import Given, check_lines, parse_json, read_bytes, shown, tokenizer_of, whole
+from fastbpe.model import ID_LIMIT
 from fastbpe.pattern.spelling import fancy_regex
 from fastbpe.tokenizer import Tokenizer
 
@@ -50,6 +52,35 @@ def read(content: bytes, path: Path | None, given: Given) -> Tokenizer:
 def loads(content: bytes) -> dict[bytes, int]:
     """The rank table of a file's content. Raises FormatError, naming the line, when it is wrong."""
     check_lines(content)
+    return _table(content.replace(b"\r\n", b"\n").split(b"\n")) or _line_by_line(content)
+
+
+def _table(lines: list[bytes]) -> dict[bytes, int] | None:
+    """The rank table of lines, all at a time; None when something about them is unusual, or wrong."""
+    lines = [line for line in lines if line]
+    if set(map(bytes.count, lines, repeat(b" "))) != {1}:
+        return None
+    parts = b" ".join(lines).split(b" ")
+    codes, digits = parts[::2], parts[1::2]
+    try:
+        tokens = list(map(binascii.a2b_base64, codes))
+    except binascii.Error:
+        return None
+    if not b"".join(digits).isdigit() or not 1 <= min(map(len, digits)) <= max(map(len, digits)) <= 10:
+        return None
+    ranks = list(map(int, digits))
+    table = dict(zip(tokens, ranks, strict=True))
+    unique = len(table) == len(ranks) == len(set(ranks))
+    if not unique or b"" in table or max(ranks) >= ID_LIMIT or list(map(_coded, tokens)) != codes:
+        return None
+    return table
+
+
+def _coded(token: bytes) -> bytes:
+    return binascii.b2a_base64(token, newline=False)
+
+
+def _line_by_line(content: bytes) -> dict[bytes, int]:
     ranks: dict[bytes, int] = {}
     lines: dict[int, int] = {}
     for number, line in enumerate(content.split(b"\n"), 1):
