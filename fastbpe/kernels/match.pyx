@@ -265,7 +265,9 @@ cdef inline uint32_t _longer(
 
 
 cdef inline uint32_t _id(const MatchTable* table, uint32_t row) noexcept nogil:
-    return row + table.shift if row >= table.first_shifted else table.ids[row]
+    # Without a branch, as bytes and longer tokens come in any order.
+    cdef uint32_t listed = <uint32_t>0 - <uint32_t>(row < table.first_shifted)
+    return (table.ids[row & listed] & listed) | ((row + table.shift) & ~listed)
 
 
 cdef int64_t match_chunk(
