@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import encode_chunk, token_bytes
+from reference import encode_chunk, token_bytes, train
 from test_kernel_encode import invented, trained
 
 from fastbpe.errors import ParameterError
@@ -10,6 +10,16 @@ from fastbpe.kernels.match import matcher_of
 
 BYTES = np.arange(256, dtype=np.uint32)
 CHUNKS = st.text("ab\u00e9", min_size=1, max_size=60).map(str.encode) | st.binary(max_size=30)
+
+
+# Characters of three and four bytes that share their parts, whole and cut.
+WIDE_CHUNKS = st.lists(
+    st.sampled_from(
+        [part for char in "一丁不乀並🐀🐁" for part in (char.encode(), char.encode()[:2], char.encode()[2:])]
+    ),
+    min_size=1,
+    max_size=12,
+).map(b"".join)
 
 
 def rows_of(merges, base=0):
@@ -20,6 +30,14 @@ def rows_of(merges, base=0):
 def test_trained_merges_are_proper_and_encode_as_the_reference(merges, chunk, base):
     matcher = matcher_of(BYTES + np.uint32(base), rows_of(merges, base))
     assert matcher.encode(chunk) == [base + id for id in encode_chunk(chunk, merges)]
+
+
+@given(st.lists(WIDE_CHUNKS, min_size=1, max_size=9), WIDE_CHUNKS, st.integers(0, 60))
+def test_wide_characters_encode_as_the_reference(learned, chunk, n_merges):
+    merges = [merge[:2] for merge in train(dict.fromkeys(learned, 2), n_merges)[0]]
+    matcher = matcher_of(BYTES, rows_of(merges))
+    assert matcher.encode(chunk) == encode_chunk(chunk, merges)
+    assert all(matcher.encode(known) == encode_chunk(known, merges) for known in learned)
 
 
 @given(invented(), CHUNKS)

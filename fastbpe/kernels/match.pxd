@@ -60,6 +60,7 @@ cdef struct MatchTable:
     TrieSlot* slots         # a double-array trie: the child of a node by byte c is slots[base + c], if its byte is c
     uint32_t root           # base of the root
     TwoBytes* begins        # (65536,): where the trie's walk stands after two bytes
+    uint64_t* gate          # bits: a node three bytes down and two more bytes; not set: no token goes on so
     PairMap pairs           # left << 32 | right -> row
     uint64_t* sieve         # bits; one that is not set says that no pair with that hash is in pairs
     int sieve_bits

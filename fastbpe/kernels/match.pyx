@@ -21,6 +21,8 @@ cdef enum:
     DEAD_KEPT = 1 << 14  # words of dead places that a scratch keeps
     PATIENCE = 256       # slots that a search for a base goes back to
     NEAR = 32            # slots near a node that are tried for its children
+    GATE_BITS = 20
+    WIDE = 0xE0          # first bytes of characters of three bytes or more
 
 
 cdef class Matcher:
@@ -33,6 +35,7 @@ cdef class Matcher:
         free(self.table.slots)
         free(self.table.sieve)
         free(self.table.begins)
+        free(self.table.gate)
         pairmap_free(&self.table.pairs)
 
     def encode(self, const uint8_t[::1] chunk not None):
@@ -236,6 +239,7 @@ cdef inline uint32_t _longest(
 ) noexcept nogil:
     """The longest token that text[:n] begins with, n > 0, and its length."""
     cdef TwoBytes begin
+    cdef TrieSlot slot
     if n == 1:
         length[0] = 1
         return text[0]
@@ -243,7 +247,31 @@ cdef inline uint32_t _longest(
     length[0] = 1 if begin.row < 256 else 2
     if begin.base == 0 or n == 2:
         return begin.row
-    return _longer(table, text, n, 2, begin.base, begin.row, length)
+    if text[0] < WIDE or n < 5:
+        return _longer(table, text, n, 2, begin.base, begin.row, length)
+    slot = table.slots[begin.base + text[2]]
+    if (slot.next & SLOT_LABEL) != (SLOT_USED | text[2]):
+        return begin.row
+    if slot.row != ROW_NONE:
+        begin.row = slot.row
+        length[0] = 3
+    begin.base = slot.next >> SLOT_SHIFT
+    if not _gate_open(table, begin.base, text[3], text[4]):
+        return begin.row
+    return _longer(table, text, n, 3, begin.base, begin.row, length)
+
+
+cdef inline uint64_t _gate_bit(uint32_t base, uint8_t first, uint8_t second) noexcept nogil:
+    return ((<uint64_t>base << 16 | <uint64_t>first << 8 | second) * <uint64_t>0x9E3779B97F4A7C15) >> (64 - GATE_BITS)
+
+
+cdef inline bint _gate_open(const MatchTable* table, uint32_t base, uint8_t first, uint8_t second) noexcept nogil:
+    """False for most bytes behind a character of three that no token goes on with.
+
+    Most walks end there, but at which byte no branch can foretell.
+    """
+    cdef uint64_t bit = _gate_bit(base, first, second)
+    return table.gate[bit >> 6] >> (bit & 63) & 1
 
 
 cdef inline uint32_t _longer(
@@ -410,12 +438,17 @@ cdef bint _build_trie(MatchTable* table, const uint8_t* data, const int64_t* sta
         nodes[node].row = <uint32_t>row
     free(places)
     try:
+        table.gate = <uint64_t*>calloc(<size_t>1 << (GATE_BITS - 6), sizeof(uint64_t))
+        if table.gate == NULL:
+            raise MemoryError
         fits = fits and _lay_out(nodes, n_nodes, &layout)
     finally:
         free(layout.taken)
         table.slots = layout.slots
         table.n_slots = layout.n
         table.root = nodes[0].base
+        if fits:
+            _fill_gate(table, nodes, 0, 0)
         free(nodes)
     if fits:
         _fill_begins(table)
@@ -442,6 +475,29 @@ cdef int _fill_begins(MatchTable* table) except -1 nogil:
                 if deeper.row != ROW_NONE:
                     begin.row = deeper.row
     return 0
+
+
+cdef void _fill_gate(MatchTable* table, const Node* nodes, int32_t node, int depth) noexcept nogil:
+    """For the nodes three bytes down: what two bytes a token goes on with, or one and any other."""
+    cdef int32_t child = nodes[node].child, next
+    cdef int64_t byte
+    while child:
+        if depth == 3:
+            next = nodes[child].child
+            while next:
+                _open_gate(table, nodes[node].base, nodes[child].byte, nodes[next].byte)
+                next = nodes[next].sibling
+            if nodes[child].row != ROW_NONE:
+                for byte in range(256):
+                    _open_gate(table, nodes[node].base, nodes[child].byte, <uint8_t>byte)
+        elif depth or nodes[child].byte >= WIDE:
+            _fill_gate(table, nodes, child, depth + 1)
+        child = nodes[child].sibling
+
+
+cdef inline void _open_gate(MatchTable* table, uint32_t base, uint8_t first, uint8_t second) noexcept nogil:
+    cdef uint64_t bit = _gate_bit(base, first, second)
+    table.gate[bit >> 6] |= <uint64_t>1 << (bit & 63)
 
 
 cdef int32_t _child(Node* nodes, int64_t* n_nodes, int32_t node, uint8_t byte) noexcept nogil:
