@@ -22,7 +22,7 @@ VERSION = 1
 class ShardEntry:
     """One shard. `file` and `index` (its document ends) are relative; `documents` are those that end in it.
 
-    beside: other files that its form has, each with its checksum.
+    crc32, index_crc32: of the whole files. beside: other files that its form has, each with its CRC-32.
     """
 
     file: str
@@ -30,8 +30,8 @@ class ShardEntry:
     split: str
     tokens: int
     documents: int
-    sha256: str
-    index_sha256: str
+    crc32: str
+    index_crc32: str
     beside: dict[str, str] = field(default_factory=dict)
 
 

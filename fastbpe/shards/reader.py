@@ -1,6 +1,5 @@
 """Reads shards: tokens and documents by number across shards, memory-mapped; and checks them."""
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -9,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from fastbpe.errors import DataError, FormatError
+from fastbpe.shards.crc import crc32_of_file, shown
 from fastbpe.shards.forms import Form, form_named
 from fastbpe.shards.manifest import Manifest
 from fastbpe.shards.packing import document_starts, padding_mask
@@ -166,10 +166,10 @@ class TokenShards:
         """
         last = padding = 0
         for number, shard in enumerate(self.manifest.shards):
-            files = {shard.file: shard.sha256, shard.index: shard.index_sha256} | shard.beside
-            for name, sha256 in files.items():
+            files = {shard.file: shard.crc32, shard.index: shard.index_crc32} | shard.beside
+            for name, crc in files.items():
                 with self._found(name) as file:
-                    if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
+                    if shown(crc32_of_file(file)) != crc:
                         raise DataError(f"{self.path / name}: is not as it was written (checksum); encode again")
             tokens, ends = self._shard(number), self._shard_ends(number)
             if len(ends) and (ends[0] < 0 or ends[-1] > len(tokens) or np.any(np.diff(ends) < 0)):
@@ -264,7 +264,7 @@ class TokenShards:
 
     def _found(self, name: str):  # type: ignore[no-untyped-def]
         try:
-            return open(self.path / name, "rb")
+            return open(self.path / name, "rb", buffering=0)
         except OSError as error:
             why = (error.strerror or str(error)).lower()
             raise DataError(f"{self.path / name}: cannot be read ({why}); the manifest names it") from error

@@ -150,7 +150,7 @@ class Plan:
         return {
             "fingerprint": manifest.fingerprint,
             "tokens": [windows.start, windows.stop],
-            "shards": [shard.sha256 for shard in manifest.shards][:3],
+            "shards": [shard.crc32 for shard in manifest.shards][:3],
             "length": windows.length,
             "seed": self.seed,
             "rank": self.rank,

@@ -1,12 +1,11 @@
 """Writes tokens to shards, each under a temporary name until it is whole, synced, and entered in the journal.
 
-The tokens come in order from one thread. A shard that is full is synced, hashed, renamed and entered by a thread of
-its own, while the next one fills.
+The tokens come in order from one thread. A shard that is full is synced, renamed and entered by a thread of its own,
+while the next one fills.
 """
 
 import contextlib
 import errno
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,6 +18,7 @@ import numpy as np
 from fastbpe.atomic import atomic_write, sync_directory, write_all
 from fastbpe.errors import FastbpeError, FormatError, ParameterError
 from fastbpe.npy_header import npy_header
+from fastbpe.shards.crc import crc32, crc32_joined, crc32_of_file, shown
 from fastbpe.shards.ends import Ends
 from fastbpe.shards.forms import UNLIMITED, Form, Origin, form_named
 from fastbpe.shards.journal import Journal
@@ -69,11 +69,11 @@ def check_entered(journal: Journal, advance: Callable[[int], object] = lambda to
     Raises FormatError for one that is not there any more as it was written.
     """
     for entry in entered(journal):
-        for name, sha256 in ({entry.file: entry.sha256, entry.index: entry.index_sha256} | entry.beside).items():
+        for name, crc in ({entry.file: entry.crc32, entry.index: entry.index_crc32} | entry.beside).items():
             path = journal.directory / name
             try:
-                with path.open("rb") as file:
-                    same = hashlib.file_digest(file, "sha256").hexdigest() == sha256
+                with path.open("rb", buffering=0) as file:
+                    same = shown(crc32_of_file(file)) == crc
             except FileNotFoundError:
                 same = False
             if not same:
@@ -114,7 +114,7 @@ class ShardWriter:
         # Splits count for themselves: which of two closes a shard first depends on how the input is cut into stretches.
         self._number = sum(split is None or entry.split == split for entry in self._common.entries)
         self._descriptor = -1
-        self._filled = 0
+        self._filled = self._crc = 0
         self._early: Future[None] | None = None
         self._unsynced = 0
         self._ends = Ends(self.directory / INDEX)
@@ -129,7 +129,7 @@ class ShardWriter:
         """The ids as shards hold them; any thread may do this. Raises FastbpeError for an id out of range."""
         if len(ids) and int(ids.max()) >= self._id_limit:
             raise FastbpeError(f"the id {int(ids.max())} is not below the tokenizer's id_limit {self._id_limit}")
-        return ids.astype(self.dtype)
+        return ids.astype(self.dtype, copy=False)
 
     def add(
         self,
@@ -153,7 +153,9 @@ class ShardWriter:
             take, full = self._room(len(tokens) - done, ends[used:] - done)
             if take:
                 self._open()
-                write_all(self._descriptor, tokens[done : done + take].data)
+                data = tokens[done : done + take].data
+                write_all(self._descriptor, data)
+                self._crc = crc32(data, self._crc)
                 self._sync_early(take * self.dtype.itemsize)
             # A document that ends where a shard is full belongs to that shard, an empty one after it too.
             upto = int(np.searchsorted(ends, done + take, side="right"))
@@ -215,7 +217,7 @@ class ShardWriter:
 
     def _open(self) -> None:
         if self._descriptor < 0:
-            flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
             self._descriptor = os.open(self._temporary(), flags, 0o666)
             write_all(self._descriptor, self.form.header(self.dtype, self._shard_tokens))
 
@@ -237,12 +239,13 @@ class ShardWriter:
             self._temporary(),
             self._descriptor,
             self._filled,
+            self._crc,
             self._ends,
             self._origins,
             self._early,
         )
         self._number += 1
-        self._descriptor, self._filled, self._origins = -1, 0, []
+        self._descriptor, self._filled, self._crc, self._origins = -1, 0, 0, []
         self._ends = Ends(self.directory / INDEX)
         self._early, self._unsynced = None, 0
         common.pending = common.worker.submit(self._complete, closed, resume)
@@ -259,15 +262,12 @@ class ShardWriter:
                 if closed.early is not None:
                     closed.early.result()  # the system tells of a failed write only once
                 os.fsync(closed.descriptor)
-                os.lseek(closed.descriptor, 0, os.SEEK_SET)
-                with open(closed.descriptor, "rb", buffering=0, closefd=False) as file:
-                    sha256 = hashlib.file_digest(file, "sha256").hexdigest()
             finally:
                 os.close(closed.descriptor)
             index = index_name(number, self._split)
-            hashes = {index: self._write_beside(index, npy_parts(ends))}
+            crcs = {index: self._write_beside(index, npy_parts(ends))}
             for other, parts in self.form.beside(name, self.dtype, ends, closed.origins).items():
-                hashes[other] = self._write_beside(other, parts)
+                crcs[other] = self._write_beside(other, parts)
             os.rename(closed.temporary, self.directory / name)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -276,19 +276,20 @@ class ShardWriter:
         finally:
             ends.close()
         sync_directory(self.directory)
-        index_sha256 = hashes.pop(index)
-        entry = ShardEntry(name, index, split, tokens, len(ends), sha256, index_sha256, hashes)
+        crc = crc32_joined(crc32(head), closed.crc, tokens * self.dtype.itemsize)
+        index_crc = crcs.pop(index)
+        entry = ShardEntry(name, index, split, tokens, len(ends), shown(crc), index_crc, crcs)
         self._common.unentered = (entry, resume)
         self._common.enter(entry, resume)
 
     def _write_beside(self, name: str, parts: Iterable[bytes]) -> str:
-        """Writes a whole file; its checksum."""
-        sha256 = hashlib.sha256()
+        """Writes a whole file; its CRC-32."""
+        crc = 0
         with atomic_write(self.directory / name) as file:
             for part in parts:
                 file.write(part)
-                sha256.update(part)
-        return sha256.hexdigest()
+                crc = crc32(part, crc)
+        return shown(crc)
 
     def _temporary(self) -> Path:
         # No loader that looks for "train" or "val" may take it for a shard.
@@ -296,12 +297,13 @@ class ShardWriter:
 
 
 class _Closed(NamedTuple):
-    """A shard that is full, or the last, on its way to completion."""
+    """A shard that is full, or the last, on its way to completion. crc: of its tokens, without what stands before."""
 
     number: int
     temporary: Path
     descriptor: int
     tokens: int
+    crc: int
     ends: Ends
     origins: list[Origin]
     early: Future[None] | None
