@@ -12,6 +12,7 @@ import numpy as np
 
 from fastbpe.corpus.blocks import Buffer, Piece
 from fastbpe.corpus.report import Damaged
+from fastbpe.kernels.separator import cut_out
 
 
 class ReadableFile(Protocol):
@@ -124,17 +125,17 @@ def _separated(file: ReadableFile, separator: bytes, block_bytes: int) -> Iterat
     last = False
     while not last:
         fresh, last = fill(file, block_bytes)
-        parts = (tail + fresh).split(separator)
+        text, ends = cut_out(tail + fresh if tail else fresh, separator)
         # A separator that begins in the unfinished document can only begin in its last bytes.
-        keep = 0 if last else min(len(separator) - 1, len(parts[-1]))
-        tail = parts[-1][len(parts[-1]) - keep :]
-        parts[-1] = parts[-1][: len(parts[-1]) - keep]
-        ends = np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)))
-        starts = np.empty(len(parts), np.int64)
+        open_bytes = len(text) - (int(ends[-1]) if len(ends) else 0)
+        keep = 0 if last else min(len(separator) - 1, open_bytes)
+        tail = text[len(text) - keep :].tobytes()
+        text = text[: len(text) - keep]
+        starts = np.empty(len(ends) + 1, np.int64)
         starts[0] = offset
-        starts[1:] = offset + ends[:-1] + len(separator) * np.arange(1, len(parts))
-        yield Piece(b"".join(parts), ends if last else ends[:-1], starts)
-        offset = int(starts[-1]) + len(parts[-1])
+        starts[1:] = offset + ends + len(separator) * np.arange(1, len(ends) + 1)
+        yield Piece(text.data, np.append(ends, len(text)) if last else ends, starts)
+        offset = int(starts[-1]) + open_bytes - keep
 
 
 def _int64(*values: int) -> np.ndarray:

@@ -21,9 +21,13 @@ Equal tokenizers with equal records give equal files: no clock, path or rate is 
 
 import json
 import os
+from bisect import insort
+from collections.abc import Iterable, Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from fastbpe.atomic import atomic_write
@@ -38,7 +42,7 @@ VERSION = 1
 MAX_VALUES, MAX_BYTES = 1 << 27, 1 << 31
 """What a file of ours may hold, in all and in bytes: it is not bound to what others can read."""
 
-_quoted = json.encoder.encode_basestring
+_rows = msgspec.json.Encoder().encode_lines
 _compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -73,20 +77,16 @@ def dumps(tokenizer: Tokenizer) -> bytes:
         **({"kept_tokens": list(model.kept_tokens)} if model.kept_tokens else {}),
         "record": model.record,
     }
-    tokens = [*zip(model.ids.tolist(), map(_readable, model.tokens), strict=True)]
-    tokens += [(id, name) for name, id in model.special_tokens.items()]
-    tokens.sort(key=lambda token: token[0])
+    tokens = [*zip(model.ids.tolist(), _readable(model.tokens), strict=True)]
+    for name, id in model.special_tokens.items():
+        insort(tokens, (id, name), key=itemgetter(0))
     counts = [None] * len(model.merges) if model.counts is None else model.counts.tolist()
-    token_rows = [f"[{id},{_quoted(token) if isinstance(token, str) else _compact(token)}]" for id, token in tokens]
-    merge_rows = [
-        f"[{left},{right},{id},{'null' if count is None else count}]"
-        for (left, right, id), count in zip(model.merges.tolist(), counts, strict=True)
-    ]
-    lines = [f"{_compact(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()]
-    # Rows are put together here, a line for each: json takes several times as long for them.
-    for key, rows in (("tokens", token_rows), ("merges", merge_rows)):
-        lines.append(f'"{key}": [\n' + ",\n".join(rows) + "]")
-    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+    merges = [(*merge, count) for merge, count in zip(model.merges.tolist(), counts, strict=True)]
+    lines = [f"{_compact(key)}: {json.dumps(value, ensure_ascii=False)}".encode() for key, value in head.items()]
+    for key, rows in ((b"tokens", tokens), (b"merges", merges)):
+        # A line for each row; a newline inside of one would stand there as \n.
+        lines.append(b'"%s": [\n%s]' % (key, _rows(rows)[:-1].replace(b"\n", b",\n")))
+    return b"{\n" + b",\n".join(lines) + b"\n}\n"
 
 
 def loads(content: bytes) -> Tokenizer:
@@ -221,8 +221,9 @@ def _token(value: Any, place: str) -> bytes:
     raise FormatError(f"{place}: {value!r} is neither a text nor a list of byte values")
 
 
-def _readable(token: bytes) -> str | list[int]:
-    try:
-        return token.decode()
-    except UnicodeDecodeError:
-        return list(token)
+def _readable(tokens: Iterable[bytes]) -> Iterator[str | list[int]]:
+    for token in tokens:
+        try:
+            yield token.decode()
+        except UnicodeDecodeError:
+            yield list(token)

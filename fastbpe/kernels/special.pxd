@@ -4,6 +4,7 @@ Node 0 is the root; its children are found in a table by byte, the children of o
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memchr
 
 
 cdef struct TrieNode:
@@ -18,6 +19,7 @@ cdef struct Trie:
     TrieNode* nodes
     int32_t n_nodes
     int64_t longest     # bytes of the longest token
+    int32_t first       # the byte with which all tokens begin, -1: with several
 
 
 cdef inline int32_t trie_child(const Trie* trie, int32_t node, uint8_t byte) noexcept nogil:
@@ -48,7 +50,13 @@ cdef inline int64_t trie_find(
     const Trie* trie, const uint8_t* data, int64_t at, int64_t stop, int64_t* end, int64_t* id
 ) noexcept nogil:
     """Start of the first token at or after `at` (its end and id in `end` and `id`); -1: none before `stop`."""
+    cdef const uint8_t* found
     while at < stop:
+        if trie.first >= 0:
+            found = <const uint8_t*>memchr(data + at, trie.first, <size_t>(stop - at))
+            if found == NULL:
+                return -1
+            at = found - data
         if trie.root[data[at]]:
             end[0] = trie_match(trie, data, at, stop, id)
             if end[0] >= 0:

@@ -1,8 +1,8 @@
 """Special tokens: finding them, and describing what there is to do on a buffer.
 
-A search costs one look-up per byte; only where a byte can start a token does it walk further, so text full of `<`
-stays fast. Where every place can begin a token it costs that token's length each time, so the length is bounded. The
-leftmost match wins, and of those that start there the longest.
+A search costs one look-up per byte, and less when all tokens begin with the same byte; only where a byte can start a
+token does it walk further, so text full of `<` stays fast. Where every place can begin a token it costs that token's
+length each time, so the length is bounded. The leftmost match wins, and of those that start there the longest.
 
 `make_spans` gives spans (spans.pyx); those of text are not empty.
 """
@@ -45,6 +45,8 @@ cdef class SpecialTrie:
             if not 0 <= id < 2**32:
                 raise ParameterError(f"the id {id} of special token {token!r} is outside 0 .. 2**32 - 1")
             self._add(token, id)
+        firsts = {token[0] for token, _ in self.tokens}
+        self.trie.first = firsts.pop() if len(firsts) == 1 else -1
 
     def __dealloc__(self):
         free(self.trie.nodes)

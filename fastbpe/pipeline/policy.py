@@ -75,7 +75,7 @@ class Policy:
 
     def left_as_text(self, stretch: Stretch) -> Counter[str]:
         """How often each special token stands in a stretch's text, where it is nothing special."""
-        if self.left is None:
+        if self.left is None or self.left.find(stretch.data[: stretch.stop]) is None:
             return Counter()
         texts = stretch.spans[stretch.spans[:, 3] < 0]
         spans, _ = make_spans(stretch.data, texts[:, 0].copy(), texts[:, 1].copy(), self.left)
