@@ -76,6 +76,14 @@ def test_a_comparison_prints_a_table(corpus: Path, tmp_path: Path) -> None:
     assert len(table["runs"]["fastbpe"]) == 2
 
 
+def test_from_disk_to_disk(corpus: Path, tmp_path: Path) -> None:
+    train([TEXT], 300).save(tmp_path / "tok.json")
+    printed = run("bench_disk.py", corpus, "--vocab", tmp_path / "tok.json", "--threads=1", "--runs=2")
+    lines = printed.splitlines()
+    assert lines[0] == f"corpus.txt, {len(TEXT.encode()) / 1e6:.1f} MB, tok.json: MB/s, medians"
+    assert [line.split()[:2] for line in lines[2:]] == [["1", way] for way in ("file", "separator", "lines")]
+
+
 @given(st.text("ab\r\n床", max_size=40), st.integers(1, 9))
 def test_documents_leave_nothing_out(text: str, n: int) -> None:
     assert "".join(cut(text.encode(), n)) == text
