@@ -423,6 +423,18 @@ def test_forms_are_read_by_our_own_reader(tmp_path, form):
 
 
 @pytest.mark.parametrize("form", ["npy", "nanogpt", "llmc", "megatron", "dolma"])
+@pytest.mark.parametrize("id_limit", [256, 257, 65_499, 65_500, 65_536, 65_537])
+def test_types_of_ids_are_read_by_our_own_reader(tmp_path, form, id_limit):
+    if form == "nanogpt" and id_limit > 1 << 16:
+        pytest.skip("nanogpt has no such ids")
+    bytes_only = Tokenizer.from_ranks({bytes([i]): i for i in range(256)}, None)
+    tokenizer, eos = (bytes_only, None) if id_limit == 256 else (tokenizer_of(id_limit), "<e>")
+    manifest = encode_dataset(tokenizer, DOCUMENTS, tmp_path / "out", eos_token=eos, format=form)
+    assert verify_dataset(tmp_path / "out", tokenizer, DOCUMENTS).documents == len(DOCUMENTS)
+    assert encode_dataset(tokenizer, DOCUMENTS, tmp_path / "out", eos, format=form, resume=True) == manifest
+
+
+@pytest.mark.parametrize("form", ["npy", "nanogpt", "llmc", "megatron", "dolma"])
 @pytest.mark.parametrize("documents", [[], ["", ""]])
 def test_forms_of_nothing(tmp_path, form, documents):
     encode_dataset(TOKENIZER, documents, tmp_path / "out", format=form)

@@ -136,7 +136,7 @@ def test_contradictions_are_seen(tmp_path):
     with pytest.raises(DataError, match="ids that the tokenizer does not have"):
         TokenShards(out).verify()
     (out / "manifest.json").write_text(good)
-    change_manifest(out, dtype="uint32")
+    change_manifest(out, dtype="uint32", id_limit=70_000)
     with pytest.raises(FormatError, match="the manifest says"):
         TokenShards(out).verify()
     (out / "manifest.json").write_text(good)

@@ -11,7 +11,8 @@ from types import UnionType
 from typing import Any, Self, get_args, get_origin
 
 from fastbpe.atomic import atomic_write
-from fastbpe.errors import DataError, FormatError
+from fastbpe.errors import DataError, FormatError, ParameterError
+from fastbpe.shards.forms import form_named
 from fastbpe.shards.naming import JOURNAL, MANIFEST, TOKENIZER
 
 FORMAT = "fastbpe shards"
@@ -124,8 +125,14 @@ class Manifest:
             raise FormatError(
                 f"{where}: has missing, wrong or unknown entries ({error}); write the shards again"
             ) from None
-        if manifest.dtype not in ("uint16", "uint32"):
-            raise FormatError(f"{where}: dtype is {manifest.dtype!r}, neither uint16 nor uint32")
+        try:
+            dtype = form_named(manifest.form).dtype(manifest.id_limit).name
+        except ParameterError as error:
+            raise FormatError(f"{where}: {error}") from None
+        if manifest.dtype != dtype:
+            raise FormatError(
+                f"{where}: dtype is {manifest.dtype!r}, and ids below {manifest.id_limit} are {dtype} in {manifest.form}"
+            )
         totals = [sum(getattr(entry, name) for entry in manifest.shards) for name in ("tokens", "documents")]
         if totals != [manifest.tokens, manifest.documents]:
             raise FormatError(

@@ -177,7 +177,7 @@ class TokenShards:
             limit = self.manifest.id_limit
             for at in range(0, len(tokens), STRETCH_TOKENS):
                 ids = tokens[at : at + STRETCH_TOKENS]
-                if int(ids.max()) >= limit:
+                if int(ids.max()) >= limit or int(ids.min()) < 0:
                     raise DataError(f"{self.path / shard.file}: holds ids that the tokenizer does not have")
                 if self.manifest.pack is not None:
                     padding += int(np.count_nonzero(self.padding(number, at, ids)))
