@@ -102,8 +102,9 @@ cdef class TextSources:
                     SOURCE_BYTES if PyUnicode_IS_ASCII(text) else PyUnicode_KIND(text),
                 )
             else:
-                text = to_bytes(text)
-                self.kept[i] = text
+                if type(text) is not bytes:
+                    text = to_bytes(text)
+                    self.kept[i] = text
                 self.sources[i] = TextSource(PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text), SOURCE_BYTES)
 
     def __dealloc__(self):

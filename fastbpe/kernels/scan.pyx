@@ -38,6 +38,7 @@ cdef int64_t scan_fill(const Dfa* dfa, const uint8_t* data, int64_t start, int64
         run_one(dfa, data, &cursor, limit, ends + capacity)
         if cursor.out > ends and (cursor.out > ends + capacity - STEPS or cursor.at < limit - REACH):
             return cursor.out - ends
+        run_out(dfa, data, &cursor, stop, limit, ends + capacity)
     return run_carefully(dfa, data, &cursor, stop, text_end, ends + capacity, memo)
 
 
@@ -103,6 +104,16 @@ cdef void run_one(const Dfa* dfa, const uint8_t* data, Cursor* cursor, int64_t l
     while one.at + REACH <= limit and one.out + STEPS <= full:
         if not run_steps(dfa, data, &one):
             break
+    cursor[0] = one
+
+
+cdef void run_out(const Dfa* dfa, const uint8_t* data, Cursor* cursor, int64_t stop, int64_t limit,
+                  int64_t* full) noexcept nogil:
+    # The steps that are left before `stop`, which are most of a short text. Behind `limit` only ASCII is sure to be
+    # there with all of its bytes.
+    cdef Cursor one = cursor[0]
+    while one.at < stop and one.out < full and (one.at < limit or data[one.at] < 0x80) and advance(dfa, data, &one):
+        pass
     cursor[0] = one
 
 
