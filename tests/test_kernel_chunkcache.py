@@ -25,6 +25,24 @@ def test_what_comes_out_is_what_went_in(max_bytes, entries):
     assert all(cache.get(chunk) is None for chunk in entries)
 
 
+@given(st.lists(CHUNKS | st.binary(min_size=1, max_size=2), min_size=1, max_size=64), st.data())
+def test_many_at_a_time_as_far_as_all_are_in_front(chunks, data):
+    cache = ChunkMemory(1 << 16)
+    kept = {}
+    for chunk in chunks:
+        if data.draw(st.booleans()):
+            kept[chunk] = data.draw(st.lists(IDS, min_size=1, max_size=min(len(chunk), 5)))
+            cache.put(chunk, kept[chunk])
+    ids, n = cache.get_many(chunks)
+    assert all(len(chunk) < 16 and len(cache.get(chunk)) <= 3 for chunk in chunks[:n])
+    assert ids == [id for chunk in chunks[:n] for id in kept[chunk]]
+    if n < len(chunks):
+        cache.put(b"another", [1])
+        found = cache.get(chunks[n])  # which brings it into its own slot
+        if found and len(found) <= 3 and len(chunks[n]) < 16:
+            assert cache.get_many(chunks[n : n + 1]) == (found, 1)
+
+
 @pytest.mark.parametrize("form", ["%d", "many %d", "%d of more than 15 bytes"])
 def test_growth_keeps_most_and_the_bound_holds(form):
     for max_bytes in (1, 1 << 19, 1 << 24):

@@ -58,6 +58,11 @@ cdef struct ChunkCache:
     int64_t ring_end        # where the next entry goes, ever growing
 
 
+cdef struct Probe:
+    Packed key              # of a chunk with a key; else the hash and a length that no key has
+    uint64_t offset         # of the slot where to look
+
+
 cdef inline NarrowSlot* narrow_slot(const ChunkCache* cache, uint64_t hash) noexcept nogil:
     """The slot where a chunk is, or else it may be in the other one of its line."""
     return <NarrowSlot*>(cache.narrow.lines + (hash & cache.narrow.mask))
@@ -102,3 +107,8 @@ cdef int64_t long_get(ChunkCache* cache, uint64_t hash, const uint8_t* text, int
 cdef void long_put(
     ChunkCache* cache, uint64_t hash, const uint8_t* text, int64_t n, const uint32_t* ids, int64_t n_ids
 ) noexcept nogil
+cdef void probe_chunks(
+    const ChunkCache* cache, const uint8_t* data, int64_t n_data, int64_t start, const int64_t* ends, int64_t n,
+    Probe* probes
+) noexcept nogil
+cdef int64_t probe_hits(const ChunkCache* cache, const Probe* probes, int64_t n, uint32_t** out) noexcept nogil

@@ -4,14 +4,18 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
-from fastbpe.kernels.packed cimport PACKED_MAX, Packed, packed_equal, packed_hash, packed_hash_long, packed_load
+from fastbpe.kernels.packed cimport (
+    PACKED_LENGTH_SHIFT, PACKED_MAX, Packed, packed_equal, packed_hash, packed_hash_long, packed_load,
+)
 from fastbpe.kernels.pages cimport pages_zeroed
+from fastbpe.kernels.prefetch cimport fastbpe_prefetch
 
 cdef enum:
     SET_BYTES = 64
     MIN_TABLE_BITS = 12     # of the bytes
     START_TABLE_BITS = 15
     MIN_RING_BITS = 12
+    PROBED = 64             # chunks at a time, for tests
 
 
 class NotKept(Exception):
@@ -52,6 +56,24 @@ cdef class ChunkMemory:
         else:
             n = long_get(&self.cache, packed_hash_long(text, len(chunk)), text, len(chunk), ids)
         return [ids[i] for i in range(n)] if n else None
+
+    def get_many(self, list chunks):
+        """The ids of the first chunks, and how many chunks those are: as far as `probe_hits` goes."""
+        cdef bytes data = b"".join(chunks)
+        cdef const uint8_t* text = data
+        cdef int64_t ends[PROBED]
+        cdef Probe probes[PROBED]
+        cdef uint32_t ids[NARROW_IDS * PROBED + 4]
+        cdef uint32_t* out = ids
+        cdef int64_t i, n, at = 0
+        if len(chunks) > PROBED:
+            raise NotKept
+        for i in range(len(chunks)):
+            at += len(<bytes?>chunks[i])
+            ends[i] = at
+        probe_chunks(&self.cache, text, at, 0, ends, len(chunks), probes)
+        n = probe_hits(&self.cache, probes, len(chunks), &out)
+        return [ids[i] for i in range(out - ids)], n
 
     def put(self, bytes chunk, list values):
         """Keeps the ids of a chunk, at most one for a byte."""
@@ -262,3 +284,62 @@ cdef int64_t _ring_room(ChunkCache* cache, int64_t need) noexcept nogil:
     at = cache.ring_end
     cache.ring_end += (need + 7) & ~<int64_t>7
     return at
+
+
+# Many chunks at a time, in functions of their own, so that all that a loop uses is in registers.
+
+cdef void probe_chunks(
+    const ChunkCache* cache, const uint8_t* data, int64_t n_data, int64_t start, const int64_t* ends, int64_t n,
+    Probe* probes
+) noexcept nogil:
+    """The probes of n chunks, the first of which starts at `start`; their places in the cache are on their way."""
+    cdef int64_t k, inside = n
+    # Only the last few may end so near to the data's end that a load would leave it.
+    while inside and (ends[inside - 2] if inside > 1 else start) + 16 > n_data:
+        inside -= 1
+    for k in range(inside):
+        _probe(cache, data + start, ends[k] - start, 16, probes + k)
+        start = ends[k]
+    for k in range(inside, n):
+        _probe(cache, data + start, ends[k] - start, n_data - start, probes + k)
+        start = ends[k]
+
+
+cdef inline void _probe(
+    const ChunkCache* cache, const uint8_t* text, int64_t length, int64_t room, Probe* probe
+) noexcept nogil:
+    if length > PACKED_MAX:
+        _probe_long(cache, text, length, probe)
+        return
+    probe.key = packed_load(text, length, room)
+    probe.offset = packed_hash(probe.key) & cache.narrow.mask
+    fastbpe_prefetch(cache.narrow.lines + probe.offset)
+
+
+cdef void _probe_long(const ChunkCache* cache, const uint8_t* text, int64_t length, Probe* probe) noexcept nogil:
+    cdef uint64_t hash = 0
+    if length <= CACHE_LONGEST:
+        hash = packed_hash_long(text, length)
+        fastbpe_prefetch(long_set(cache, hash))
+    probe.key = Packed(hash, <uint64_t>0xFF << PACKED_LENGTH_SHIFT)
+    probe.offset = 0
+
+
+cdef int64_t probe_hits(const ChunkCache* cache, const Probe* probes, int64_t n, uint32_t** out) noexcept nogil:
+    """Writes the ids of chunks up to one that is not in its own slot, or has many; returns how many chunks that were.
+
+    May write four places more than it moves `out` on.
+    """
+    cdef const char* lines = cache.narrow.lines
+    cdef const NarrowSlot* slot
+    cdef uint32_t* ids = out[0]
+    cdef int64_t k = 0
+    while k < n:
+        slot = <const NarrowSlot*>(lines + probes[k].offset)
+        if not packed_equal(slot.key, probes[k].key) or slot.n > <uint32_t>NARROW_IDS:
+            break
+        memcpy(ids, slot.ids, 16)
+        ids += slot.n
+        k += 1
+    out[0] = ids
+    return k

@@ -10,24 +10,21 @@ import numpy as np
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.ref cimport Py_INCREF
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from fastbpe.kernels.bpe cimport BPE_SMALL_MAX, BpeEntry, BpeScratch, bpe_free, bpe_long, bpe_small
 from fastbpe.kernels.chunkcache cimport (
-    CACHE_LONGEST, ChunkCache, cache_bytes, cache_free, cache_init, long_get, long_put,
-    NARROW_IDS, NarrowSlot, long_set, narrow_get, narrow_ids, narrow_put,
+    CACHE_LONGEST, ChunkCache, NarrowSlot, Probe, cache_bytes, cache_free, cache_init, long_get, long_put, narrow_get,
+    narrow_ids, narrow_put, probe_chunks, probe_hits,
 )
 from fastbpe.kernels.idlist cimport IdBuffer, IdList, idlist_reserve
 from fastbpe.kernels.join cimport SOURCE_BYTES, TextSource, TextSources, source_room, source_write
 from fastbpe.kernels.match cimport MatchScratch, MatchTable, Matcher, match_chunk, match_bytes, match_free, match_init
 from fastbpe.kernels.mergetable cimport MergeList, MergeTable
 from fastbpe.kernels.pages cimport pages_advise
-from fastbpe.kernels.packed cimport (
-    PACKED_LENGTH_SHIFT, PACKED_MAX, Packed, packed_equal, packed_hash, packed_hash_long, packed_load,
-)
-from fastbpe.kernels.prefetch cimport fastbpe_prefetch
+from fastbpe.kernels.packed cimport PACKED_MAX
 from fastbpe.kernels.spans cimport Span, spans_of
 from fastbpe.kernels.split cimport Chunks, SplitTable, chunks_fill, chunks_free, chunks_init
 from fastbpe.kernels.wholechunks cimport WholeChunks, WholeTokens, whole_get
@@ -376,62 +373,27 @@ cdef int _encode(Job* job, const Span* spans, int64_t n_spans, int64_t* offsets)
     return 0
 
 
-cdef struct Probe:
-    Packed key          # of a chunk with a key; else the hash and a length that no key has
-    uint64_t offset     # of the slot where to look
-
-
 cdef int _encode_chunks(Job* job, int64_t start, int64_t n) except -1 nogil:
     """The chunks that end at job.ends[:n], the first of which starts at `start`."""
     # The table may grow in between; then an offset may lead to a slot that was the chunk's, and where it is no longer.
     cdef Probe probes[GROUP]
-    cdef const Probe* probe
-    cdef const NarrowSlot* slot
     cdef int64_t first = 0, k, group
     cdef const int64_t* ends = job.ends
-    cdef const char* lines = job.cache.narrow.lines
     cdef uint32_t* out
     idlist_reserve(job.out, ends[n - 1] - start + SLACK)
     out = job.out.ids + job.out.n
     while first < n:
         group = min(<int64_t>GROUP, n - first)
-        _fetch(job, start, ends + first, group, probes)
-        for k in range(group):
-            probe = probes + k
-            slot = <const NarrowSlot*>(lines + probe.offset)
-            if packed_equal(slot.key, probe.key) and slot.n <= <uint32_t>NARROW_IDS:
-                memcpy(out, slot.ids, 16)
-                out += slot.n
-            else:
-                out += _look_closer(job, probe, ends[first + k - 1] if k else start, ends[first + k], out)
+        probe_chunks(job.cache, job.data, job.n_data, start, ends + first, group, probes)
+        k = probe_hits(job.cache, probes, group, &out)
+        while k < group:
+            out += _look_closer(job, probes + k, ends[first + k - 1] if k else start, ends[first + k], out)
+            k += 1
+            k += probe_hits(job.cache, probes + k, group - k, &out)
         start = ends[first + group - 1]
         first += group
     job.out.n = out - job.out.ids
     return 0
-
-
-cdef inline void _fetch(const Job* job, int64_t start, const int64_t* ends, int64_t n, Probe* probes) noexcept nogil:
-    """What the chunks are looked up by; their places in the cache are on their way."""
-    cdef int64_t k, length, room = job.n_data - start
-    cdef uint64_t hash, mask = job.cache.narrow.mask
-    cdef const char* lines = job.cache.narrow.lines
-    cdef const uint8_t* text = job.data + start
-    for k in range(n):
-        length = ends[k] - start
-        if length <= PACKED_MAX:
-            probes[k].key = packed_load(text, length, room)
-            probes[k].offset = packed_hash(probes[k].key) & mask
-            fastbpe_prefetch(lines + probes[k].offset)
-        else:
-            hash = 0
-            if length <= CACHE_LONGEST:
-                hash = packed_hash_long(text, length)
-                fastbpe_prefetch(long_set(job.cache, hash))
-            probes[k].key = Packed(hash, <uint64_t>0xFF << PACKED_LENGTH_SHIFT)
-            probes[k].offset = 0
-        text += length
-        room -= length
-        start += length
 
 
 cdef int64_t _look_closer(
