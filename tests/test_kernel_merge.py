@@ -20,8 +20,9 @@ from fastbpe.kernels.merge import Merger
     st.sampled_from(["lowest", "first"]),
     st.sampled_from([0, 2**16]),
     st.sampled_from([1, 3, 20]),
+    st.sampled_from([0, 1, 4]),
 )
-def test_equals_recount(corpus, n_merges, min_frequency, max_token_length, tie_break, small, bits):
+def test_equals_recount(corpus, n_merges, min_frequency, max_token_length, tie_break, small, bits, candidates):
     expected, reason = reference.train(corpus, n_merges, min_frequency, max_token_length, tie_break)
     m = merger(
         corpus,
@@ -31,6 +32,7 @@ def test_equals_recount(corpus, n_merges, min_frequency, max_token_length, tie_b
         tie_first=tie_break == "first",
         small=small,
         max_bucket_bits=bits,
+        max_candidates=candidates,
     )
     m.run()
     assert learned(m) == expected

@@ -20,6 +20,7 @@ class Merger:
         lengths: npt.NDArray[np.int64] | None = None,
         small: int = ...,
         max_bucket_bits: int = 20,
+        max_candidates: int = 0,
     ) -> None: ...
     def run(self, work: int = ..., until: int | None = None) -> int: ...
     @property

@@ -41,6 +41,7 @@ MAX_TOKENS = 2**32 - 8
 
 cdef enum:
     AHEAD = 12  # places between a prefetch and its use
+    MIN_CANDIDATES = 1 << 18  # each takes some 64 bytes; as many as there are places for, else
 
 STOP_REASONS = {
     RUNNING: None,
@@ -228,7 +229,7 @@ cdef class Merger:
     byte_ids: uint32 (256), a permutation: the id under which each byte takes part in ties. Merge k gets id 256 + k.
     n_merges: how many to learn at most; min_frequency: the smallest count that is merged, at least 1;
     max_token_length: bytes, or None; tie_first: ties go to the pair that occurs first, else to the smallest
-    (left, right). small and max_bucket_bits change the cost, never the result.
+    (left, right). small, max_bucket_bits and max_candidates change the cost, never the result.
 
     symbols: uint32, instead of data and byte_ids, when the chunks are sequences of ids 0..len(lengths) - 1, with
     lengths int64, the bytes of each id; merge k then gets the id len(lengths) + k.
@@ -253,6 +254,7 @@ cdef class Merger:
         const int64_t[::1] lengths=None,
         int64_t small=2**16,
         int max_bucket_bits=20,
+        int64_t max_candidates=0,
     ):
         cdef int64_t n = counts.shape[0], n_symbols = data.shape[0], n_initial = 256, i, total = 0
         cdef const uint32_t* given = NULL
@@ -295,6 +297,7 @@ cdef class Merger:
         self.m.max_length = 2**63 - 1 if max_token_length is None else max_token_length
         self.m.tie_first = tie_first
         self.m.small = small
+        self.m.max_candidates = max_candidates or max(MIN_CANDIDATES, n_symbols // 12)
         merging_init(&self.m, n_symbols, n, n_initial, n_merges, max_bucket_bits)
         if lengths is not None:
             for i in range(n_initial):

@@ -63,6 +63,7 @@ cdef struct Merging:
     int bucket_bits
     uint64_t* maybe_hot  # a bit for each bucket
     int64_t small  # so few cells are swept once, with all pairs hot
+    int64_t max_candidates  # about so many pairs are counted at a time
     # one step
     Neighbour* before  # by id, of the token before the merged pair
     Neighbour* behind
@@ -87,9 +88,12 @@ cdef inline int64_t bucket_of(const Merging* m, uint32_t left, uint32_t right) n
     return <int64_t>((pair_key(left, right) * <uint64_t>0xD6E8FEB86659FD93) >> (64 - m.bucket_bits))
 
 
-cdef inline bint may_be_hot(const Merging* m, uint32_t left, uint32_t right) noexcept nogil:
-    cdef int64_t bucket = bucket_of(m, left, right)
+cdef inline bint bucket_may_be_hot(const Merging* m, int64_t bucket) noexcept nogil:
     return m.maybe_hot[bucket >> 6] >> (bucket & 63) & 1
+
+
+cdef inline bint may_be_hot(const Merging* m, uint32_t left, uint32_t right) noexcept nogil:
+    return bucket_may_be_hot(m, bucket_of(m, left, right))
 
 
 cdef inline bint too_long(const Merging* m, uint32_t left, uint32_t right) noexcept nogil:

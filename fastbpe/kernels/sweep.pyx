@@ -4,7 +4,8 @@ A pair's count rises only in the step that makes its newer token; later it can o
 the threshold when it was made stays below, and as long as the heap's top is not, the top is the best of all. When it
 is, a sweep lowers the threshold: it closes the gaps between cells, counts all pairs anew and notes the places of the
 new hot ones. Cost: three passes over the words that still have a pair, and a hash map of candidates only, because a
-table of sums by hash ("buckets") bounds each pair's count from above.
+table of sums by hash ("buckets") bounds each pair's count from above. Where even these are too many for the memory that
+merging is said to need (few pairs occur often in what is nearly random), a slice of them is counted at a time.
 
 Tried and dropped: keeping every pair with its places. Most never get near the top, and their look-ups miss every
 cache.
@@ -18,6 +19,7 @@ from fastbpe.kernels.merging cimport (
     WEIGHT_BITS,
     Merging,
     Pair,
+    bucket_may_be_hot,
     bucket_of,
     forget_pairs,
     may_be_hot,
@@ -28,6 +30,7 @@ from fastbpe.kernels.merging cimport (
 from fastbpe.kernels.pairmap cimport (
     PAIRMAP_EMPTY,
     PairMap,
+    PairSlot,
     pair_key,
     pairmap_free,
     pairmap_get,
@@ -74,45 +77,129 @@ cdef void close_gaps(Merging* m) noexcept nogil:
         m.width[source] = 1
 
 
+cdef struct Candidates:
+    PairMap index  # key -> number
+    int64_t* sums  # count, places of each
+    int64_t n
+    int64_t capacity
+    # Only pairs are counted whose bucket's lowest bits, `depth` of them, are `slice`.
+    int64_t slice
+    int depth
+
+
+cdef inline bint in_slice(const Candidates* found, int64_t bucket) noexcept nogil:
+    return (bucket & ((<int64_t>1 << found.depth) - 1)) == found.slice
+
+
+cdef inline int count_candidate(Candidates* found, uint64_t key, int64_t weight, int64_t places) except -1 nogil:
+    cdef int64_t number = pairmap_insert(&found.index, key, found.n).value
+    cdef int64_t* grown
+    if number == found.n:
+        if found.n == found.capacity:
+            grown = <int64_t*>realloc(found.sums, (2 * <size_t>found.capacity + 1024) * 2 * sizeof(int64_t))
+            if grown == NULL:
+                raise MemoryError
+            found.sums = grown
+            found.capacity = 2 * found.capacity + 1024
+        found.sums[2 * number] = found.sums[2 * number + 1] = 0
+        found.n += 1
+    found.sums[2 * number] += weight
+    found.sums[2 * number + 1] += places
+    return 0
+
+
+cdef void candidates_free(Candidates* found) noexcept nogil:
+    pairmap_free(&found.index)
+    free(found.sums)
+    found.sums = NULL
+    found.n = found.capacity = 0
+
+
+cdef int halve(const Merging* m, Candidates* found) except -1 nogil:
+    """Keeps the candidates of half the slice."""
+    cdef Candidates kept
+    cdef PairSlot* slot
+    cdef int64_t i
+    cdef bint done = False
+    kept.sums = NULL
+    kept.n = kept.capacity = 0
+    kept.slice = found.slice
+    kept.depth = found.depth + 1
+    # Keys come in the order of their hashes: in a smaller map, one that grows, they would all crowd at its beginning.
+    pairmap_init(&kept.index, found.n)
+    try:
+        for i in range(<int64_t>1 << found.index.bits):
+            slot = &found.index.slots[i]
+            if slot.key != PAIRMAP_EMPTY and in_slice(
+                &kept, bucket_of(m, <uint32_t>(slot.key >> 32), <uint32_t>slot.key)
+            ):
+                count_candidate(&kept, slot.key, found.sums[2 * slot.value], found.sums[2 * slot.value + 1])
+        candidates_free(found)
+        found[0] = kept
+        done = True
+    finally:
+        if not done:
+            candidates_free(&kept)
+    return 0
+
+
+cdef bint to_next_slice(Candidates* found) noexcept nogil:
+    """Goes on to the slice that follows in the tree of halves; False when that was the last one."""
+    cdef int64_t top
+    while found.depth > 0:
+        top = <int64_t>1 << (found.depth - 1)
+        found.slice ^= top
+        if found.slice & top:
+            return True
+        found.depth -= 1
+    return False
+
+
+cdef int count_slice(Merging* m, Candidates* found) except -1 nogil:
+    """Counts the candidates of a slice, which is halved whenever they become too many."""
+    cdef int64_t cell = 1, word, weight, bucket
+    cdef uint32_t left, right
+    for word in range(m.n_words):
+        weight = m.weights[m.word_weight[word]]
+        left = m.symbols[cell]
+        cell += 1
+        while m.symbols[cell] != m.mark:
+            right = m.symbols[cell]
+            cell += 1
+            bucket = bucket_of(m, left, right)
+            if bucket_may_be_hot(m, bucket) and in_slice(found, bucket) and not too_long(m, left, right):
+                count_candidate(found, pair_key(left, right), weight, 1)
+                if found.n > m.max_candidates and found.depth < m.bucket_bits:
+                    halve(m, found)
+            left = right
+        cell += 1
+    return 0
+
+
 cdef int count_hot(Merging* m) except -1 nogil:
     """Makes the pairs at or above the threshold, with room for their places."""
-    cdef PairMap candidates  # key -> number in seen; a bucket's sum bounds the count of each of its pairs
-    cdef int64_t* seen = NULL  # count, places of each candidate
-    cdef int64_t cell = 1, word, n = 0, capacity = 0, number, weight
-    cdef uint32_t left, right
-    cdef int64_t* grown
-    pairmap_init(&candidates, 1024)
+    cdef Candidates found  # a bucket's sum bounds the count of each of its pairs
+    cdef PairSlot* slot
+    cdef int64_t i
+    found.sums = NULL
+    found.n = found.capacity = found.slice = found.depth = 0
+    pairmap_init(&found.index, 1024)
     try:
-        for word in range(m.n_words):
-            weight = m.weights[m.word_weight[word]]
-            left = m.symbols[cell]
-            cell += 1
-            while m.symbols[cell] != m.mark:
-                right = m.symbols[cell]
-                cell += 1
-                if may_be_hot(m, left, right) and not too_long(m, left, right):
-                    number = pairmap_insert(&candidates, pair_key(left, right), n).value
-                    if number == n:
-                        if n == capacity:
-                            capacity = 2 * capacity + 1024
-                            grown = <int64_t*>realloc(seen, <size_t>capacity * 2 * sizeof(int64_t))
-                            if grown == NULL:
-                                raise MemoryError
-                            seen = grown
-                        seen[2 * n] = seen[2 * n + 1] = 0
-                        n += 1
-                    seen[2 * number] += weight
-                    seen[2 * number + 1] += 1
-                left = right
-            cell += 1
-        for cell in range(<int64_t>1 << candidates.bits):
-            number = candidates.slots[cell].value
-            if candidates.slots[cell].key != PAIRMAP_EMPTY and seen[2 * number] >= m.threshold:
-                left, right = <uint32_t>(candidates.slots[cell].key >> 32), <uint32_t>candidates.slots[cell].key
-                new_pair(m, left, right, seen[2 * number], seen[2 * number + 1])
+        while True:
+            count_slice(m, &found)
+            for i in range(<int64_t>1 << found.index.bits):
+                slot = &found.index.slots[i]
+                if slot.key != PAIRMAP_EMPTY and found.sums[2 * slot.value] >= m.threshold:
+                    new_pair(
+                        m, <uint32_t>(slot.key >> 32), <uint32_t>slot.key,
+                        found.sums[2 * slot.value], found.sums[2 * slot.value + 1],
+                    )
+            if not to_next_slice(&found):
+                break
+            candidates_free(&found)
+            pairmap_init(&found.index, 1024)
     finally:
-        pairmap_free(&candidates)
-        free(seen)
+        candidates_free(&found)
     return 0
 
 
