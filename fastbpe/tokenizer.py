@@ -258,6 +258,8 @@ class Tokenizer:
                     _reserve(buffer, piece, [text])
             return np.frombuffer(memoryview(buffer), np.uint32)
         data: Data = to_bytes(text)
+        if specials.none and self._direct:
+            return self._encoder.encode_spans(data, None)[0]
         data, spans, _ = specials.spans(data, np.array([len(data)], np.int64))
         return self.encode_spans(data, spans)[0]
 
@@ -288,7 +290,7 @@ class Tokenizer:
         ids[offsets[i]:offsets[i + 1]]."""
         if isinstance(texts, (str, bytes, bytearray, memoryview)):
             raise ParameterError("a batch is a list of texts, not one text: use encode, or put it in a list")
-        n_threads = thread_count(threads)
+        n_threads = None if threads is None else thread_count(threads)
         specials = self._chooser.choose(allowed_special, disallowed_special, add_bos, add_eos)
         if isinstance(texts, list | tuple):
             texts = list(texts)  # others may change theirs meanwhile
@@ -296,7 +298,9 @@ class Tokenizer:
         offsets = [np.zeros(1, np.int64)]
         work = batches(texts, specials, self.splitter)
         first = list(itertools.islice(work, 2))
-        if n_threads == 1 or len(first) < 2:
+        if len(first) > 1 and n_threads is None:
+            n_threads = thread_count(None)  # which takes longer than a few short texts
+        if len(first) < 2 or n_threads == 1 or n_threads is None:
             for batch in itertools.chain(first, work):
                 offsets.append(self._append(buffer, specials, batch))
                 if len(offsets) == 2 and isinstance(texts, list):

@@ -86,10 +86,13 @@ def _id_array(ids: ArrayLike) -> NDArray[np.uint32]:
         raise DataError(f"ids must be a flat sequence of integers, not {array.dtype} of {array.ndim} dimensions")
     if array.dtype == np.uint32:
         return array
-    if array.dtype.itemsize > 4 or array.dtype.kind == "i":
-        outside = (array < 0) | (array >= 2**32)
-        if outside.any():
-            raise _unknown(array, int(np.argmax(outside)))
+    if array.dtype == np.int64:
+        # Without its sign a negative number is a large one: one look at the largest, which short lists feel.
+        fits = array.view(np.uint64).max(initial=0) < 2**32
+    else:
+        fits = array.dtype in (np.uint8, np.uint16) or bool(((array >= 0) & (array < 2**32)).all())
+    if not fits:
+        raise _unknown(array, int(np.argmax((array < 0) | (array >= 2**32))))
     return array.astype(np.uint32)
 
 
