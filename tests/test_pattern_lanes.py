@@ -23,10 +23,10 @@ def told(lanes, data):
     course, ends = 1, set()
     for at, byte in enumerate(data):
         entry = int(following[course, byte])
-        course = entry >> 8 & 0xFFFF
+        course = entry >> 8
         if course == 0:
             return None
-        ends |= {at - k for k in range(BACK + 1) if entry >> (28 + k) & 1}
+        ends |= {at - k for k in range(BACK + 1) if entry >> k & 1}
     return sorted(ends), opened[course]
 
 
@@ -46,9 +46,9 @@ def test_what_is_told_are_the_ends(number, data):
 @pytest.mark.parametrize("number", range(len(PATTERNS)))
 def test_tables(number):
     following, opened = LANES[number]
-    assert following.dtype == np.uint32 and following.shape == (len(opened), 256) and len(opened) < MOST_COURSES
+    assert following.dtype == np.uint16 and following.shape == (len(opened), 256) and len(opened) < MOST_COURSES
     assert not following[0].any() and not following[:, 128:].any()
-    assert (following >> 8 & 0xFFFF).max() == len(opened) - 1 and not following[:, :].astype(np.uint8).any()
+    assert (following >> 8).max() == len(opened) - 1 and not (following & 0xF0).any()
     assert not opened[:2].any()
 
 

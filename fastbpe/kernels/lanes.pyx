@@ -1,17 +1,18 @@
 """Scanning text that is mostly ASCII: a byte of each of several stretches in turn, and a bit for each byte.
 
-An entry of the table is the next course times 256, and in its upper four bits the ends that the byte tells: one before
-the byte itself, or up to three bytes further back. Shifting the word's bits and adding these four sets them all,
-without a branch; the table takes no step back, so all lanes go at one pace. A lane that comes upon what the table
-does not know (course 0) is lost until the next word of 64 bytes, where it begins anew.
+An entry of the table is the next course times 256, and in its lower four bits the ends that the byte tells: one before
+the byte itself, or up to three bytes further back. For each byte these four, its *mark*, are written down, without a
+branch, and of the marks of 64 bytes a word of bits is made; the table takes no step back, so all lanes go at one pace.
+A lane that comes upon what the table does not know (course 0) is lost until the next word of 64 bytes, where it begins
+anew.
 
 But for the first, a lane begins where there may be no boundary, and what it says counts from the first end that
 it has in common with a scan from the last end that is certain: what follows an end depends on nothing before it.
 
-From bits to places is a third of the work; where the processor has AVX-512 (VBMI2), it does that.
+From marks to bits and from bits to places is a third of the work; where the processor has AVX-512 (VBMI2), it does that.
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from fastbpe.kernels.dfa cimport Dfa
@@ -20,6 +21,43 @@ from fastbpe.kernels.scan cimport REACH, STEPS, Cursor, cursor_init, run_steps
 cdef extern from *:
     """
     #include <stdint.h>
+    #include <string.h>
+    #if defined(__SSE2__)
+    #include <emmintrin.h>
+    #endif
+
+    /* What the four bits of 64 marks say: `bits` of the ends among these bytes, the first is the lowest bit, and `late`
+       of those in the 64 bytes before. */
+    static inline void lanes_join(uint64_t here, uint64_t one, uint64_t two, uint64_t three, uint64_t *bits, uint64_t *late) {
+        *bits = here | one >> 1 | two >> 2 | three >> 3;
+        *late = one << 63 | two << 62 | three << 61;
+    }
+
+    static void lanes_gather(const uint8_t *marks, uint64_t *bits, uint64_t *late) {
+        uint64_t back[4] = {0, 0, 0, 0};
+    #if defined(__SSE2__)
+        for (int i = 0; i < 4; i++) {
+            const __m128i some = _mm_loadu_si128((const __m128i *)(marks + 16 * i));
+            back[0] |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_slli_epi16(some, 7)) << 16 * i;
+            back[1] |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_slli_epi16(some, 6)) << 16 * i;
+            back[2] |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_slli_epi16(some, 5)) << 16 * i;
+            back[3] |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_slli_epi16(some, 4)) << 16 * i;
+        }
+    #else
+        for (int i = 0; i < 8; i++) {
+            uint64_t some;
+            memcpy(&some, marks + 8 * i, 8);
+    #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+            some = __builtin_bswap64(some);
+    #endif
+            /* The product brings the lowest bits of eight bytes together in the highest byte. */
+            for (int k = 0; k < 4; k++)
+                back[k] |= (some >> k & UINT64_C(0x0101010101010101)) * UINT64_C(0x0102040810204080) >> 56 << 8 * i;
+        }
+    #endif
+        lanes_join(back[0], back[1], back[2], back[3], bits, late);
+    }
+
     /* The place of the lowest bit that is set; `word` is not 0. */
     static inline int lanes_lowest(uint64_t word) {
     #if defined(__GNUC__) || defined(__clang__)
@@ -50,7 +88,15 @@ cdef extern from *:
     #include <immintrin.h>
     #define LANES_WIDE_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")))
 
-    /* The same by a compression of bytes. */
+    LANES_WIDE_TARGET static void lanes_gather_wide(const uint8_t *marks, uint64_t *bits, uint64_t *late) {
+        const __m512i some = _mm512_loadu_si512(marks);
+        lanes_join(
+            _mm512_test_epi8_mask(some, _mm512_set1_epi8(1)), _mm512_test_epi8_mask(some, _mm512_set1_epi8(2)),
+            _mm512_test_epi8_mask(some, _mm512_set1_epi8(4)), _mm512_test_epi8_mask(some, _mm512_set1_epi8(8)),
+            bits, late);
+    }
+
+    /* lanes_write by a compression of bytes. */
     LANES_WIDE_TARGET static int64_t lanes_write_wide(uint64_t word, int64_t base, int64_t *out) {
         static const uint8_t counting[64] = {
             0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28,
@@ -78,10 +124,13 @@ cdef extern from *:
             && __builtin_cpu_supports("popcnt");
     }
     #else
+    #define lanes_gather_wide lanes_gather
     #define lanes_write_wide lanes_write
     static int lanes_has_wide(void) { return 0; }
     #endif
     """
+    void lanes_gather(const uint8_t* marks, uint64_t* bits, uint64_t* late) noexcept nogil
+    void lanes_gather_wide(const uint8_t* marks, uint64_t* bits, uint64_t* late) noexcept nogil
     int64_t lanes_write(uint64_t word, int64_t base, int64_t* out) noexcept nogil
     int64_t lanes_write_wide(uint64_t word, int64_t base, int64_t* out) noexcept nogil
     bint lanes_has_wide() noexcept nogil
@@ -89,17 +138,16 @@ cdef extern from *:
 cdef bint WIDE_BITS = lanes_has_wide()
 
 cdef enum:
-    LANES = 6            # as many as keep their state and bits in registers
+    LANES = 8            # as many as keep their course in a register
     WORDS = 16           # of 64 bytes in a lane
     FEW_WORDS = 3        # the same where there is less text
     END_BYTES = 3        # bytes for which there must be room for an end; where there are more ends, work is lost
     START = 256          # the course at the beginning of a chunk
-    COURSE = 0xFFFFFF
-    SHIFT = 28           # of the ends in an entry
+    COURSE = 0xFF00
     WIDE = 8             # one of so many words outside ASCII is too much
 
 cdef struct Lanes:
-    uint64_t bits[LANES * WORDS]     # the word's first byte is the highest bit
+    uint64_t bits[LANES * WORDS]     # the word's first byte is the lowest bit
     uint32_t courses[LANES * WORDS]  # behind each word, 0: lost
     int64_t words                    # in a lane
 
@@ -137,58 +185,48 @@ cdef bint too_wide(const uint8_t* text, int64_t n) noexcept nogil:
     return WIDE * wide > n >> 6
 
 
-cdef inline void step(const uint32_t* table, uint8_t byte, uint32_t* course, uint64_t* bits) noexcept nogil:
-    cdef uint32_t entry = table[course[0] + byte]
-    bits[0] = 2 * bits[0] + (entry >> SHIFT)
+cdef inline void step(const uint16_t* table, uint8_t byte, uint64_t* course, uint8_t* mark) noexcept nogil:
+    cdef uint64_t entry = table[course[0] + byte]
+    mark[0] = <uint8_t>entry
     course[0] = entry & COURSE
 
 
-cdef inline void step_all(const uint32_t* table, const uint8_t* text, int64_t apart, uint32_t* courses,
-                          uint64_t* bits) noexcept nogil:
-    step(table, text[0], &courses[0], &bits[0])
-    step(table, text[apart], &courses[1], &bits[1])
-    step(table, text[2 * apart], &courses[2], &bits[2])
-    step(table, text[3 * apart], &courses[3], &bits[3])
-    step(table, text[4 * apart], &courses[4], &bits[4])
-    step(table, text[5 * apart], &courses[5], &bits[5])
+cdef inline void step_all(const uint16_t* table, const uint8_t* text, int64_t apart, uint64_t* courses,
+                          uint8_t* marks) noexcept nogil:
+    step(table, text[0], &courses[0], &marks[0])
+    step(table, text[apart], &courses[1], &marks[64])
+    step(table, text[2 * apart], &courses[2], &marks[128])
+    step(table, text[3 * apart], &courses[3], &marks[192])
+    step(table, text[4 * apart], &courses[4], &marks[256])
+    step(table, text[5 * apart], &courses[5], &marks[320])
+    step(table, text[6 * apart], &courses[6], &marks[384])
+    step(table, text[7 * apart], &courses[7], &marks[448])
 
 
-cdef inline void four_steps(const uint32_t* table, const uint8_t* text, int64_t apart, uint32_t* courses,
-                            uint64_t* bits) noexcept nogil:
-    step_all(table, text, apart, courses, bits)
-    step_all(table, text + 1, apart, courses, bits)
-    step_all(table, text + 2, apart, courses, bits)
-    step_all(table, text + 3, apart, courses, bits)
-
-
-cdef inline void run_lanes(const uint32_t* table, const uint8_t* text, int64_t words, Lanes* lanes) noexcept nogil:
-    cdef uint32_t courses[LANES]
-    cdef uint64_t bits[LANES]
-    cdef uint64_t late[LANES]
-    cdef int64_t word, at
-    cdef int lane, _k
+cdef inline void run_lanes(const uint16_t* table, const uint8_t* text, int64_t words, Lanes* lanes) noexcept nogil:
+    cdef uint64_t courses[LANES]
+    cdef uint8_t marks[64 * LANES]
+    cdef uint64_t late = 0
+    cdef int64_t word, at, i
+    cdef int lane
     for lane in range(LANES):
         courses[lane] = START
     for word in range(words):
-        for lane in range(LANES):
-            bits[lane] = 0
-        four_steps(table, text, 64 * words, courses, bits)
-        for lane in range(LANES):
-            late[lane] = bits[lane] >> 4
-            bits[lane] &= 15
-        for _k in range(15):
-            text += 4
-            four_steps(table, text, 64 * words, courses, bits)
-        text += 4
+        for i in range(64):
+            step_all(table, text + i, 64 * words, courses, marks + i)
+        text += 64
         for lane in range(LANES):
             at = lane * words + word
-            lanes.bits[at] = bits[lane]
-            lanes.courses[at] = courses[lane]
+            if WIDE_BITS:
+                lanes_gather_wide(marks + 64 * lane, &lanes.bits[at], &late)
+            else:
+                lanes_gather(marks + 64 * lane, &lanes.bits[at], &late)
+            lanes.courses[at] = <uint32_t>courses[lane]
             if courses[lane] == 0:
                 courses[lane] = START
             elif word:
                 # The first bytes told of ends in the word before.
-                lanes.bits[at - 1] |= late[lane]
+                lanes.bits[at - 1] |= late
 
 
 cdef int64_t collect(const Dfa* dfa, const uint8_t* data, int64_t start, const Lanes* lanes, int64_t* ends,
@@ -214,7 +252,7 @@ cdef int64_t collect(const Dfa* dfa, const uint8_t* data, int64_t start, const L
             certain = n
             word = (met - start) >> 6
             # Twice, because all 64 bits may have to go.
-            bits = lanes.bits[word] << ((met - start) & 63) << 1 >> 1 >> ((met - start) & 63)
+            bits = lanes.bits[word] >> ((met - start) & 63) >> 1 << 1 << ((met - start) & 63)
             if n + 64 > capacity:
                 break
         n += write_ends(bits, start + 64 * word, ends + n)
@@ -242,21 +280,11 @@ cdef int64_t meet(const Dfa* dfa, const uint8_t* data, int64_t start, int64_t wo
             end = ends[n[0]]
             n[0] += 1
             at = (end - start) >> 6
-            if at >= word and lanes.courses[at] and lanes.bits[at] << ((end - start) & 63) >> 63:
+            if at >= word and lanes.courses[at] and lanes.bits[at] >> ((end - start) & 63) & 1:
                 return end
     return -1
 
 
 cdef inline int64_t write_ends(uint64_t bits, int64_t base, int64_t* out) noexcept nogil:
     """Writes the places of the bits and returns how many they are; there is room for 64 places."""
-    return lanes_write_wide(mirrored(bits), base, out) if WIDE_BITS else lanes_write(mirrored(bits), base, out)
-
-
-cdef inline uint64_t mirrored(uint64_t word) noexcept nogil:
-    """The word with its bits in the opposite order."""
-    word = (word >> 1 & <uint64_t>0x5555555555555555) | (word & <uint64_t>0x5555555555555555) << 1
-    word = (word >> 2 & <uint64_t>0x3333333333333333) | (word & <uint64_t>0x3333333333333333) << 2
-    word = (word >> 4 & <uint64_t>0x0F0F0F0F0F0F0F0F) | (word & <uint64_t>0x0F0F0F0F0F0F0F0F) << 4
-    word = (word >> 8 & <uint64_t>0x00FF00FF00FF00FF) | (word & <uint64_t>0x00FF00FF00FF00FF) << 8
-    word = (word >> 16 & <uint64_t>0x0000FFFF0000FFFF) | (word & <uint64_t>0x0000FFFF0000FFFF) << 16
-    return word >> 32 | word << 32
+    return lanes_write_wide(bits, base, out) if WIDE_BITS else lanes_write(bits, base, out)

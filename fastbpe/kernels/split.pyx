@@ -22,7 +22,7 @@ cdef class SplitTable:
 
     then: a table that splits the chunks of this one again, or None. hopeful: some scans read on behind a place where
     the chunk may end, so that where it ends may depend on text that is any way off.
-    lanes: the automaton's form for ASCII (pattern/lanes.py), uint32 (n, 256) and uint8 (n,), or None.
+    lanes: the automaton's form for ASCII (pattern/lanes.py), uint16 (n, 256) and uint8 (n,), or None.
     """
 
     def __init__(self, transitions, ascii, pages, leaves, int invalid_class, int end_class, cuts, SplitTable then=None,
@@ -79,14 +79,14 @@ cdef class SplitTable:
             self.take_lanes(lanes[0], lanes[1])
 
     cdef take_lanes(self, following, opened):
-        if following.dtype != np.uint32 or opened.dtype != np.uint8 or following.shape != (len(opened), 256):
+        if following.dtype != np.uint16 or opened.dtype != np.uint8 or following.shape != (len(opened), 256):
             raise ValueError("split tables: lanes of another shape or type")
-        courses = following >> 8 & 0xFFFF
+        courses = following >> 8
         if len(opened) < 2 or int(courses.max()) >= len(opened) or courses[0].any() or courses[:, 128:].any():
             raise ValueError("split tables: a course out of range")
         following, opened = np.array(following, order="C"), np.array(opened, order="C")
         self.lanes = following, opened
-        cdef const uint32_t[:, ::1] following_view = following
+        cdef const uint16_t[:, ::1] following_view = following
         cdef const uint8_t[::1] open_view = opened
         self.dfa.lanes = &following_view[0, 0]
         self.dfa.open = &open_view[0]

@@ -34,16 +34,16 @@ Course = tuple[Scan, ...]  # each begins at the last place of the one before it;
 
 def lane_table(
     transitions: NDArray[np.uint32], ascii: NDArray[np.uint8]
-) -> tuple[NDArray[np.uint32], NDArray[np.uint8]] | None:
-    """The courses of an automaton as in kernels/dfa.pxd: following, uint32 (n, 256), and open, uint8 (n,).
+) -> tuple[NDArray[np.uint16], NDArray[np.uint8]] | None:
+    """The courses of an automaton as in kernels/dfa.pxd: following, uint16 (n, 256), and open, uint8 (n,).
 
-    An entry is the next course times 256, and bit 28 + k for an end k bytes before the byte; 0 is dead, course 1 the
+    An entry is the next course times 256, and bit k for an end k bytes before the byte; 0 is dead, course 1 the
     beginning of a chunk. None when there are too many courses.
     """
     stride = transitions.shape[1]
     steps = _Steps(transitions.reshape(-1).tolist(), stride)
     numbers: dict[Course, int] = {(Scan(stride, 0),): 1}
-    rows = [np.zeros(256, np.uint32)]
+    rows = [np.zeros(256, np.uint16)]
     for course in (todo := list(numbers)):
         entries = {}
         for unit in np.unique(ascii).tolist():
@@ -55,10 +55,10 @@ def lane_table(
             if following not in numbers:
                 numbers[following] = len(numbers) + 1
                 todo.append(following)  # the loop goes on to it
-            entries[unit] = numbers[following] << 8 | sum(1 << (28 + end) for end in ends)
+            entries[unit] = numbers[following] << 8 | sum(1 << end for end in ends)
         if len(numbers) >= MOST_COURSES:
             return None
-        row = np.zeros(256, np.uint32)
+        row = np.zeros(256, np.uint16)
         row[:128] = [entries[unit] for unit in ascii.tolist()]
         rows.append(row)
     opened = [False] + [any(scan.last == SAID for scan in course) for course in numbers]
