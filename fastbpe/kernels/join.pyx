@@ -8,7 +8,7 @@ import numpy as np
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.buffer cimport PyBuffer_FillInfo
-from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
@@ -179,12 +179,15 @@ cdef inline int64_t _write(
 ) noexcept nogil:
     cdef int64_t at = place[0], stop, size = 0
     while at < n and size < most:
-        if n - at >= BLOCK and _write_ascii(data, kind, at, out + size):
-            at += BLOCK
+        stop = min(at + BLOCK, n)
+        if stop - at == BLOCK and _write_ascii(data, kind, at, out + size):
+            at = stop
             size += BLOCK
             continue
-        stop = min(at + BLOCK, n)
-        while at < stop:
+        # As far as what is not ASCII goes on: a quotation mark does not spoil the block that it is in.
+        while at < stop and _character(data, kind, at) < 0x80:
+            size += _write_one(data, kind, n, &at, out + size)
+        while at < stop and _character(data, kind, at) >= 0x80:
             size += _write_one(data, kind, n, &at, out + size)
     place[0] = at
     return size
@@ -200,11 +203,13 @@ cdef inline uint32_t _character(const void* data, int kind, int64_t at) noexcept
 
 cdef inline bint _write_ascii(const void* data, int kind, int64_t at, uint8_t* out) noexcept nogil:
     """Writes a block, or nothing when it is not all ASCII."""
-    cdef uint32_t seen = 0
+    cdef uint64_t word, seen = 0
     cdef int k
-    for k in range(BLOCK):
-        seen |= _character(data, kind, at + k)
-    if seen >= 0x80:
+    for k in range(BLOCK * kind // 8):
+        memcpy(&word, <const char*>data + at * kind + 8 * k, 8)
+        seen |= word
+    if seen & (<uint64_t>0x8080808080808080 if kind == 1 else <uint64_t>0xFF80FF80FF80FF80 if kind == 2 else
+               <uint64_t>0xFFFFFF80FFFFFF80):
         return False
     for k in range(BLOCK):
         out[k] = <uint8_t>_character(data, kind, at + k)
