@@ -21,7 +21,7 @@ cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object text)
 
 cdef enum:
-    BLOCK = 16  # characters that are written at once if they are ASCII
+    BLOCK = 32  # characters that are written at once if they are ASCII
     WRITTEN = 4 * BLOCK  # bytes that they take at most
 
 
