@@ -27,7 +27,7 @@ def test_round_trip(tmp_path):
         (lambda values: {name: values[name] for name in values if name != "dtype"}, "missing"),
         (lambda values: {name: values[name] for name in values if name != "shards"}, "missing"),
         (lambda values: values | {"tokens": 6}, "not 6 tokens"),
-        (lambda values: values | {"dtype": "int16"}, "dtype is 'int16', and ids below 300 are uint16 in npy"),
+        (lambda values: values | {"dtype": "int16"}, "dtype is 'int16', but ids below 300 are uint16 in its form, npy"),
         (lambda values: values | {"form": "nanogpt", "id_limit": 1 << 17}, "nanogpt holds ids below 65536"),
         (lambda values: values | {"form": "zarr"}, "format='zarr': choose"),
         (lambda values: values | {"tokenizer": 5}, "tokenizer is 5"),

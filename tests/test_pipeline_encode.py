@@ -425,8 +425,8 @@ def test_forms_are_read_by_our_own_reader(tmp_path, form):
 @pytest.mark.parametrize("form", ["npy", "nanogpt", "llmc", "megatron", "dolma"])
 @pytest.mark.parametrize("id_limit", [256, 257, 65_499, 65_500, 65_536, 65_537])
 def test_types_of_ids_are_read_by_our_own_reader(tmp_path, form, id_limit):
-    if form == "nanogpt" and id_limit > 1 << 16:
-        pytest.skip("nanogpt has no such ids")
+    if form == "nanogpt":
+        id_limit = min(id_limit, 1 << 16)
     bytes_only = Tokenizer.from_ranks({bytes([i]): i for i in range(256)}, None)
     tokenizer, eos = (bytes_only, None) if id_limit == 256 else (tokenizer_of(id_limit), "<e>")
     manifest = encode_dataset(tokenizer, DOCUMENTS, tmp_path / "out", eos_token=eos, format=form)

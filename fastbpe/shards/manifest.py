@@ -131,7 +131,8 @@ class Manifest:
             raise FormatError(f"{where}: {error}") from None
         if manifest.dtype != dtype:
             raise FormatError(
-                f"{where}: dtype is {manifest.dtype!r}, and ids below {manifest.id_limit} are {dtype} in {manifest.form}"
+                f"{where}: dtype is {manifest.dtype!r}, but ids below {manifest.id_limit} are {dtype} in its form, "
+                f"{manifest.form}"
             )
         totals = [sum(getattr(entry, name) for entry in manifest.shards) for name in ("tokens", "documents")]
         if totals != [manifest.tokens, manifest.documents]:
