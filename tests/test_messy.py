@@ -188,7 +188,8 @@ def test_all_of_it_there_and_back(messy, tmp_path):
     assert source["boms"] == 4
     assert source["rejected"] == sum(
         sum(skipped.values()) - skipped.get("a blank line", 0) for _, skipped, _ in OUTCOMES.values()
-    )
+    ) + sum(source["skipped"][why] for why in ["binary data (NUL bytes, and not UTF-8)"])
+    assert source["skipped"]["binary data (NUL bytes, and not UTF-8)"] == 1, "utf16be_nobom.txt, which nobody named"
 
 
 def test_a_line_of_twenty_megabytes(tmp_path):

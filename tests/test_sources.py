@@ -196,8 +196,64 @@ def test_unreadable_file(tmp_path, monkeypatch):
         return os_open(name, *args, **kwargs)
 
     monkeypatch.setattr("builtins.open", refuse)
-    with pytest.raises(DataError, match=r"a\.txt: cannot be read \(permission denied\)"):
-        list(Corpus(path).blocks())
+    with pytest.raises(DataError, match=r"a\.txt: cannot be read \(permission denied\); give yourself"):
+        list(Corpus(files(path, on_error="stop")).blocks())
+    (tmp_path / "b.txt").write_text("y")
+    corpus = Corpus(tmp_path)
+    assert documents_of(corpus.blocks()) == [b"y"]
+    (report,) = corpus.reports
+    assert (report.rejected, report.files) == (1, 1)
+    assert report.skipped_examples == [(str(path), "cannot be read (permission denied)")]
+
+
+def test_a_file_that_cannot_be_read_to_its_end(tmp_path, monkeypatch):
+    for name in "ab":
+        (tmp_path / f"{name}.txt").write_bytes(b"%s one\n two" % name.encode() * 2000)
+
+    class Broken(io.FileIO):
+        def read(self, n=-1):
+            if self.tell() >= 10_000 and self.name.endswith("a.txt"):
+                raise OSError(5, "Input/output error")
+            return super().read(min(n, 1000))
+
+    monkeypatch.setattr("builtins.open", lambda name, *args, **kwargs: Broken(name))
+    for options, first in (({}, (b"a one\n two" * 2000)[:10_000]), ({"lines": True}, b"a one\n")):
+        corpus = Corpus(files(tmp_path, **options))
+        found = documents_of(corpus.blocks(1000))
+        assert found[0] == first and b"".join(found).endswith(b"b one\n two")
+        ((where, why),) = corpus.damaged
+        assert where.endswith("a.txt") and "input/output error) to its end" in why and "last document ends there" in why
+        with pytest.raises(DataError, match=r"a\.txt: cannot be read \(input/output error\) to its end"):
+            documents_of(Corpus(files(tmp_path, on_error="stop", **options)).blocks(1000))
+
+
+def test_binary_files_that_nobody_named(tmp_path):
+    binary, text = b"\xa7\r\r\n\0\0\0\0\xe3", b"a\0b"
+    (tmp_path / "a.pyc").write_bytes(binary)
+    (tmp_path / "b.txt").write_bytes(text)
+    for pattern in (tmp_path, tmp_path / "*"):
+        corpus = Corpus(files(pattern))
+        assert documents_of(corpus.blocks()) == [text]
+        assert corpus.reports[0].skipped == {"binary data (NUL bytes, and not UTF-8)": 1}
+    assert documents_of(Corpus(tmp_path / "a.pyc").blocks()) == [binary]
+
+
+def test_a_directory_that_may_not_be_listed(tmp_path, monkeypatch):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b.txt").write_text("y")
+    scandir = os.scandir
+
+    def refuse(path):
+        if str(path).endswith("/a"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    corpus = Corpus(tmp_path)
+    assert documents_of(corpus.blocks()) == [b"y"]
+    assert corpus.reports[0].skipped == {"cannot be read (permission denied)": 1}
+    with pytest.raises(DataError, match="/a: cannot be read"):
+        list(Corpus(files(tmp_path, on_error="stop")).blocks())
 
 
 def test_missing_file():

@@ -12,7 +12,7 @@ from fastbpe.corpus.compressed import Decompressed, OneWay
 from fastbpe.corpus.jsonl import read_jsonl
 from fastbpe.corpus.readers import ReadableFile, ReaderOptions, fill, read_text
 from fastbpe.corpus.report import Damaged, SourceReport
-from fastbpe.corpus.sniff import BOM, HEAD_BYTES, TABLES, advice, inner_name, kind_of, not_text
+from fastbpe.corpus.sniff import BINARY_BYTES, BOM, HEAD_BYTES, TABLES, advice, binary, inner_name, kind_of, not_text
 from fastbpe.corpus.tables import read_csv, read_table
 
 HELD_BYTES = 64 << 20
@@ -48,14 +48,16 @@ def read_content(
     block_bytes: int,
     report: SourceReport,
     seekable: Any = None,
+    found: bool = False,
 ) -> Iterator[SourcePiece]:
     """Pieces of the documents in a file, members of archives included, with the name of the file or member.
 
     seekable: the same file as tables can read it, a path or a function that opens it; None where there is none.
+    found: nobody named the file itself, so that it may be anything.
     What holds no documents (an image, UTF-16, a table without the column) is rejected in the report. Raises Damaged
     after the documents that were whole before the damage.
     """
-    return _read(file, name, name, options, block_bytes, report, seekable, in_archive=False)
+    return _read(file, name, name, options, block_bytes, report, seekable, found, in_archive=False)
 
 
 def _read(
@@ -66,6 +68,7 @@ def _read(
     block_bytes: int,
     report: SourceReport,
     seekable: Any,
+    found: bool,
     in_archive: bool,
 ) -> Iterator[SourcePiece]:
     peeked = Peeked(file)
@@ -77,10 +80,10 @@ def _read(
     kind = kind_of(peeked.peek, bare_name, options.fields, options.plain)
     if kind in COMPRESSED:
         inner = Decompressed(peeked, kind, name)
-        yield from _read(inner, name, inner_name(bare_name), options, block_bytes, report, None, in_archive=True)
+        yield from _read(inner, name, inner_name(bare_name), options, block_bytes, report, None, found, in_archive=True)
     elif kind == "tar":
         for member, path in members(peeked, options.members, report, name):
-            yield from _read(member, path, path, options, block_bytes, report, None, in_archive=True)
+            yield from _read(member, path, path, options, block_bytes, report, None, True, in_archive=True)
     elif kind in TABLES:
         yield from _numbered(_table(peeked, kind, name, options, block_bytes, report, seekable), name)
     elif kind in ("csv", "tsv"):
@@ -97,10 +100,12 @@ def _read(
     elif options.fields:
         wanted = options.text_field or options.where[0][0]
         report.reject(name, f"plain text, which has no field {wanted!r}", "leave it out, or leave out text_field")
+    elif found and binary(peeked.peek(BINARY_BYTES)):
+        report.reject(name, "binary data (NUL bytes, and not UTF-8)", "leave it out, or name it itself if it is text")
     else:
         report.boms += head.startswith(BOM)
         pieces = read_text(peeked, options, block_bytes)
-        yield from _numbered(_held_back(pieces) if in_archive else pieces, name)
+        yield from _numbered(_held_back(pieces) if in_archive else _ended(pieces), name)
 
 
 def _numbered(pieces: Iterator[Piece], name: str) -> Iterator[SourcePiece]:
@@ -125,6 +130,20 @@ def _table(
         report.reject(name, f"{kind} data in a stream, which cannot be read backwards", "name the file itself")
         return iter(())
     return read_table(seekable, kind, options, block_bytes, report, name)
+
+
+def _ended(pieces: Iterator[Piece]) -> Iterator[Piece]:
+    """The pieces; a document that is open where the file cannot be read any further ends there."""
+    offset = -1  # of the last document, while it is open
+    try:
+        for piece in pieces:
+            yield piece
+            offset = int(piece.starts[-1]) if len(piece.starts) > len(piece.ends) else -1
+    except Damaged as error:
+        if offset >= 0:
+            yield Piece(b"", np.zeros(1, np.int64), np.array([offset], np.int64))
+            raise Damaged(f"{error}; the last document ends there") from None
+        raise
 
 
 def _held_back(pieces: Iterator[Piece]) -> Iterator[Piece]:

@@ -50,12 +50,27 @@ TABLES = ("parquet", "arrow file", "arrow stream")
 
 HEAD_BYTES = 512
 LINE_BYTES = 1 << 16
+BINARY_BYTES = 1 << 13
 BOM = b"\xef\xbb\xbf"
 
 
 def not_text(head: bytes) -> str | None:
     """What a file that begins with `head` (HEAD_BYTES or all of it) is when it is nothing that can be read."""
     return next((what for mark, what in _MARKS if head.startswith(mark)), None)
+
+
+def binary(head: bytes) -> bool:
+    """Whether a file that begins with `head` (BINARY_BYTES or all of it) is no text, as far as that can be told.
+
+    Text may hold NUL bytes, or bytes that are not UTF-8; what holds both is something else.
+    """
+    if b"\0" not in head:
+        return False
+    try:
+        head.decode()
+    except UnicodeDecodeError as error:
+        return error.reason != "unexpected end of data" or len(head) < BINARY_BYTES
+    return False
 
 
 def advice(what: str) -> str:

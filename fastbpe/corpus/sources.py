@@ -20,7 +20,7 @@ from fastbpe.corpus.readers import ReaderOptions
 from fastbpe.corpus.records import is_table, read_records
 from fastbpe.corpus.remote import expand_address, is_address, open_address, shown, unreachable
 from fastbpe.corpus.report import Damaged, SourceReport, check_on_error
-from fastbpe.corpus.walk import expand, printable, unreadable
+from fastbpe.corpus.walk import expand, printable, why_unreadable
 from fastbpe.errors import DataError, DataWarning, FastbpeError, ParameterError
 from fastbpe.text import counted, to_bytes
 
@@ -136,9 +136,12 @@ class Read(NamedTuple):
 
 
 class _File(NamedTuple):
+    """found: by walking, not named itself."""
+
     path: str
     report: SourceReport
     remote: bool
+    found: bool
 
 
 @dataclass(frozen=True)
@@ -207,8 +210,9 @@ class Corpus:
             size, file = 0, first
             while True:
                 if self._chosen(file):
-                    size += 0 if file.remote or file.path == STDIN else _state(file.path).size
-                    yield from self._pieces_of_file(file.path, file.report, block_bytes, file.remote)
+                    state = None if file.remote or file.path == STDIN else _state(file.path)
+                    size += 0 if state is None else state.size
+                    yield from self._pieces_of_file(file, block_bytes)
                 self._read += 1
                 following = next(files, None) if size < segment_bytes else None
                 if following is None:
@@ -269,8 +273,10 @@ class Corpus:
         for pattern in self._files.patterns if self._files is not None else ():
             if pattern == STDIN or is_address(pattern):
                 continue
-            for path in expand(pattern, lambda path, why: None, self._exclude):
-                yield _state(path)
+            for path in expand(pattern, lambda path, why: None, self._exclude, lambda path, why, advice: None):
+                state = _state(path)
+                if state is not None:
+                    yield state
 
     def again(self) -> "Corpus | None":
         """Another reading of the same, or None of what can be read once only (standard input, iterators) or costs."""
@@ -285,7 +291,7 @@ class Corpus:
     def _pieces_of_files(self, source: Files, block_bytes: int) -> Iterator[SourcePiece]:
         for file in self._files_to_read(source):
             if self._chosen(file):
-                yield from self._pieces_of_file(file.path, file.report, block_bytes, file.remote)
+                yield from self._pieces_of_file(file, block_bytes)
 
     def _files_to_read(self, source: Files, read: Read | None = None) -> Iterator[_File]:
         """All files but the first `read.files`, with their reports, which go on from those of `read`."""
@@ -296,6 +302,10 @@ class Corpus:
         def skip(what: str, why: str) -> None:
             if number >= n_before:  # else it is in the report already
                 report.skip(what, why)
+
+        def reject(where: str, why: str, advice: str) -> None:
+            if number >= n_before:
+                report.reject(where, why, advice)
 
         for k, pattern in enumerate(source.patterns):
             remote = is_address(pattern)
@@ -312,28 +322,32 @@ class Corpus:
             elif remote:
                 paths = expand_address(pattern, skip)
             else:
-                paths = expand(pattern, skip, self._exclude)
+                paths = expand(pattern, skip, self._exclude, reject)
             for path in paths:
                 number += 1
                 if number > n_before:
-                    yield _File(path, report, remote)
+                    yield _File(path, report, remote, path != pattern)
 
     def _chosen(self, file: _File) -> bool:
-        return self.choose is None or file.remote or file.path == STDIN or self.choose(_state(file.path))
+        if self.choose is None or file.remote or file.path == STDIN:
+            return True
+        state = _state(file.path)
+        return state is None or self.choose(state)
 
-    def _pieces_of_file(self, path: str, report: SourceReport, block_bytes: int, remote: bool) -> Iterator[SourcePiece]:
+    def _pieces_of_file(self, file_read: _File, block_bytes: int) -> Iterator[SourcePiece]:
+        path, report, remote, found = file_read
         name = "standard input" if path == STDIN else shown(path) if remote else printable(path)
         counted = ""
         n = 0
         rejected = report.rejected
         try:
-            with open_address(path) if remote else _opened(path) as file:
+            with open_address(path) if remote else _opened(path) as opened:
                 seekable: Any = None if path == STDIN else path
-                state = None if remote else _open_state(file)
+                state = None if remote else _open_state(opened)
                 if remote:
                     seekable = functools.partial(open_address, path, seek=True)
-                    file = _Remote(file, path)
-                for source_piece in read_content(file, name, self.options, block_bytes, report, seekable):
+                file = _Remote(opened, path) if remote else _Local(opened, name)
+                for source_piece in read_content(file, name, self.options, block_bytes, report, seekable, found):
                     piece = source_piece.piece
                     if source_piece.source != counted:
                         self._count_file(report, counted, n)
@@ -342,7 +356,7 @@ class Corpus:
                     report.documents += len(piece.ends)
                     report.bytes += len(piece.data)
                     yield source_piece
-                if state is not None and _open_state(file) != state:
+                if state is not None and _open_state(opened) != state:
                     raise Damaged(
                         f"{name}: was changed while it was read, so what was read may be neither the old nor the new; "
                         "read it again when nobody writes to it"
@@ -352,7 +366,9 @@ class Corpus:
         except FastbpeError:
             raise
         except OSError as error:
-            raise unreachable(path, error) if remote else unreadable(name, error) from error
+            if remote:
+                raise unreachable(path, error) from error
+            report.reject(name, *why_unreadable(error))
         if counted or report.rejected == rejected:
             self._count_file(report, counted or name, n)
 
@@ -409,11 +425,12 @@ def _names_a_file(item: object) -> bool:
     return False
 
 
-def _state(path: str) -> FileState:
+def _state(path: str) -> FileState | None:
+    """None of a file that is not there any more, or not to be seen; reading it tells why."""
     try:
         state = os.stat(path)
-    except OSError as error:
-        raise unreadable(path, error) from error
+    except OSError:
+        return None
     return FileState(path, state.st_size, state.st_mtime_ns)
 
 
@@ -432,6 +449,21 @@ def _opened(path: str) -> contextlib.AbstractContextManager[BinaryIO]:
             raise DataError("standard input is closed; pipe the text in, or name a file")
         return contextlib.nullcontext(sys.stdin.buffer)
     return open(path, "rb", buffering=0)
+
+
+class _Local:
+    """A file on this machine; one that cannot be read to its end is damaged."""
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        self._file = file
+        self._name = name
+
+    def read(self, n: int, /) -> bytes:
+        try:
+            return self._file.read(n)
+        except OSError as error:
+            why, advice = why_unreadable(error)
+            raise Damaged(f"{self._name}: {why} to its end; {advice}; what was whole before was read") from error
 
 
 class _Remote:

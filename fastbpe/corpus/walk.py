@@ -9,16 +9,18 @@ from pathlib import Path
 from fastbpe.errors import DataError
 
 Skip = Callable[[str, str], None]  # (path, reason)
+Reject = Callable[[str, str, str], None]  # (path, reason, what to do)
 
 _GLOB = re.compile(r"[*?\[]")
 
 
-def expand(pattern: str, skip: Skip, exclude: str | None = None) -> Iterator[str]:
+def expand(pattern: str, skip: Skip, exclude: str | None = None, reject: Reject | None = None) -> Iterator[str]:
     """Files that `pattern` names: itself, or all below a directory, or what a glob (`*`, `?`, `[...]`, `**`) matches.
 
     Each directory's entries come sorted by the bytes of their names. Hidden entries, links to what the walk meets
-    anyway, broken links, things that are no files, and `exclude` (a directory) are passed over by `skip`.
-    Raises DataError when there is nothing, or something cannot be read.
+    anyway, broken links, things that are no files, and `exclude` (a directory) are passed over by `skip`. `reject` is
+    told of a directory that cannot be read: where, why and what to do; without it that is an error.
+    Raises DataError when there is nothing, or what is named cannot be read.
     """
     if os.path.lexists(pattern):
         try:
@@ -26,12 +28,12 @@ def expand(pattern: str, skip: Skip, exclude: str | None = None) -> Iterator[str
         except OSError as error:
             raise unreadable(pattern, error) from error
         if stat.S_ISDIR(mode):
-            yield from _Walk(pattern, skip, exclude).files()
+            yield from _Walk(pattern, skip, exclude, reject).files()
         else:
             yield pattern
     elif _GLOB.search(pattern):
         found = False
-        for path in _Walk.glob(pattern, skip, exclude).files():
+        for path in _Walk.glob(pattern, skip, exclude, reject).files():
             found = True
             yield path
         if not found:
@@ -50,6 +52,11 @@ def literal_root(pattern: str) -> str:
 
 def unreadable(path: str, error: OSError) -> DataError:
     """The error for a path the system would not give: what, where, and what to do."""
+    return DataError(f"{printable(path)}: {'; '.join(why_unreadable(error))}")
+
+
+def why_unreadable(error: OSError) -> tuple[str, str]:
+    """Why the system would not give something, and what to do."""
     why = (error.strerror or str(error)).lower()
     if isinstance(error, PermissionError):
         what_to_do = "give yourself the right to read it, or leave it out"
@@ -57,7 +64,7 @@ def unreadable(path: str, error: OSError) -> DataError:
         what_to_do = "check the name, or whether a link leads nowhere"
     else:
         what_to_do = "check the disk or leave it out"
-    return DataError(f"{printable(path)}: cannot be read ({why}); {what_to_do}")
+    return f"cannot be read ({why})", what_to_do
 
 
 def printable(path: str) -> str:
@@ -68,9 +75,10 @@ def printable(path: str) -> str:
 class _Walk:
     """One walk from a root. With a glob only files that match it are given, and only as deep as it can reach."""
 
-    def __init__(self, root: str, skip: Skip, exclude: str | None) -> None:
+    def __init__(self, root: str, skip: Skip, exclude: str | None, reject: Reject | None) -> None:
         self.root = root
         self.skip = skip
+        self.reject = reject
         self.exclude = os.path.realpath(exclude) if exclude is not None else None
         self.match: re.Pattern[str] | None = None
         self.depth: int | None = None
@@ -79,10 +87,10 @@ class _Walk:
         self.seen: set[tuple[int, int]] = set()  # targets of links that lead outside the root
 
     @classmethod
-    def glob(cls, pattern: str, skip: Skip, exclude: str | None) -> "_Walk":
+    def glob(cls, pattern: str, skip: Skip, exclude: str | None, reject: Reject | None) -> "_Walk":
         root = literal_root(pattern)
         globbed = [part for part in pattern[len(root) :].split("/") if part]
-        walk = cls(root or ".", skip, exclude)
+        walk = cls(root or ".", skip, exclude, reject)
         walk.root = root
         walk.match = re.compile(glob_regex(globbed), re.DOTALL)
         walk.depth = None if "**" in globbed else len(globbed)
@@ -99,7 +107,10 @@ class _Walk:
             with os.scandir(directory or ".") as entries:
                 listed = sorted(entries, key=lambda entry: os.fsencode(entry.name))
         except OSError as error:
-            raise unreadable(directory or ".", error) from error
+            if self.reject is None:
+                raise unreadable(directory or ".", error) from error
+            self.reject(directory or ".", *why_unreadable(error))
+            return
         for entry in listed:
             path = os.path.join(directory, entry.name)
             name = relative + entry.name
