@@ -34,6 +34,25 @@ def test_the_same_text_gives_what_one_training_would_have(documents, first, more
     assert long.record["extended"] == short.record
 
 
+@given(documents_of, documents_of, st.integers(0, 20), st.integers(0, 10), st.booleans())
+def test_a_rank_table_is_extended_as_the_merges_that_make_its_tokens(old, new, first, more, whole_chunk_first):
+    listed = fastbpe.train(old, 256 + first, pattern="gpt2")
+    ranks = {listed.token_bytes(id): id for id in range(listed.vocab_size)}
+    table = fastbpe.Tokenizer.from_ranks(ranks, pattern="gpt2", whole_chunk_first=whole_chunk_first)
+    long = fastbpe.extend(table, new, table.vocab_size + more)
+    assert long.merges.tolist() == fastbpe.extend(listed, new, table.vocab_size + more).merges.tolist()
+    if len(long.merges) == first:
+        assert [long.encode(text) for text in new] == [table.encode(text) for text in new]
+
+
+def test_a_rank_table_with_a_token_that_no_merge_makes_is_refused():
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256, b"xyz": 257}
+    table = fastbpe.Tokenizer.from_ranks(ranks, pattern="gpt2")
+    with pytest.raises(ParameterError, match=r"no merge of two tokens makes token 257, b'xyz'"):
+        fastbpe.extend(table, iter(["never read"]), 300)
+    assert fastbpe.extend(fastbpe.Tokenizer.from_ranks(dict(list(ranks.items())[:257]), pattern="gpt2"), ["abab"], 258)
+
+
 @given(documents_of, documents_of, st.integers(0, 10), st.integers(1, 10))
 def test_new_text_is_merged_as_the_tokenizer_encodes_it(old, new, first, more):
     short = fastbpe.train(old, 257 + first, pattern="gpt2", special_tokens=["<s>"])

@@ -9,7 +9,8 @@ anew.
 But for the first, a lane begins where there may be no boundary, and what it says counts from the first end that
 it has in common with a scan from the last end that is certain: what follows an end depends on nothing before it.
 
-From marks to bits and from bits to places is a third of the work; where the processor has AVX-512 (VBMI2), it does that.
+From marks to bits and from bits to places is a third of the work; where the processor has AVX-512 (VBMI2), it does
+that.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -28,7 +29,9 @@ cdef extern from *:
 
     /* What the four bits of 64 marks say: `bits` of the ends among these bytes, the first is the lowest bit, and `late`
        of those in the 64 bytes before. */
-    static inline void lanes_join(uint64_t here, uint64_t one, uint64_t two, uint64_t three, uint64_t *bits, uint64_t *late) {
+    static inline void lanes_join(
+        uint64_t here, uint64_t one, uint64_t two, uint64_t three, uint64_t *bits, uint64_t *late
+    ) {
         *bits = here | one >> 1 | two >> 2 | three >> 3;
         *late = one << 63 | two << 62 | three << 61;
     }

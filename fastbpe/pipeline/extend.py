@@ -45,7 +45,8 @@ def extend(
     The text is cut, normalized, split and merged as the tokenizer would encode it, all its special tokens taken out;
     then learning goes on as in `train`, which see for the parameters. ChunkCounts must have been made
     with the same pattern, special tokens and normalizer. The record keeps the old one under "extended".
-    Raises ParameterError when vocab_size is below what the tokenizer has.
+    Of a rank table's tokens each must be what a merge of two tokens makes of its bytes; those merges come first then.
+    Raises ParameterError when vocab_size is below what the tokenizer has, and naming a token that no merge makes.
     """
     model = tokenizer.model
     if model.priority == CHARACTERS:
@@ -54,6 +55,7 @@ def extend(
     if vocab_size < model.vocab_size:
         raise ParameterError(f"vocab_size={vocab_size} is below the {model.vocab_size} ids that the tokenizer has")
     n_merges = vocab_size - model.vocab_size
+    model = _merge_list(model)
     check_errors(errors)
     thread_count(threads)
     rules = MergeRules(min_frequency, max_token_length, tie_break)
@@ -92,6 +94,21 @@ def extend(
         model = replace(model, counts=_scaled(model.counts, denominator // model.denominator))
     merges = replace(merges, counts=_scaled(merges.counts, denominator // merges.denominator))
     return Tokenizer(_extended(model, merges, record))
+
+
+def _merge_list(model: Model) -> Model:
+    """The model by a merge list; of a rank table, the merges that build its tokens, which encode as it does."""
+    if model.priority != "rank table":
+        return model
+    merges = model.last_merges
+    unbuilt = (np.diff(model.starts) > 1) & ~np.isin(model.ids, merges[:, 2])
+    if unbuilt.any():
+        row = int(np.argmax(unbuilt))
+        raise ParameterError(
+            f"no merge of two tokens makes token {model.ids[row]}, {model.tokens[row][:60]!r}: a rank table can only be"
+            " extended when each of its tokens is made by one"
+        )
+    return replace(model, priority="merge list", merges=merges)
 
 
 def _extended(model: Model, merges: Merges, record: dict[str, Any]) -> Model:
