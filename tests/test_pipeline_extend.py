@@ -41,7 +41,7 @@ def test_a_rank_table_is_extended_as_the_merges_that_make_its_tokens(old, new, f
     table = fastbpe.Tokenizer.from_ranks(ranks, pattern="gpt2", whole_chunk_first=whole_chunk_first)
     long = fastbpe.extend(table, new, table.vocab_size + more)
     assert long.merges.tolist() == fastbpe.extend(listed, new, table.vocab_size + more).merges.tolist()
-    if len(long.merges) == first:
+    if len(long.merges) == len(listed.merges):
         assert [long.encode(text) for text in new] == [table.encode(text) for text in new]
 
 
