@@ -195,7 +195,8 @@ def _write(
             ids, offsets = encode_stretch(tokenizer, stretch)
             return Encoded(pack(ids), offsets[stretch.document_spans], here, work)
 
-        with closing(ordered_map(encode, feed(), threads)) as results:
+        # Every other stretch may be a small one, across two blocks: twice as many keep the threads as busy.
+        with closing(ordered_map(encode, feed(), threads, window=4 * threads)) as results:
             for tokens, ends, here, work in results:
                 lane = work.lane
                 state = lane.state(work.number, work.checksum)
