@@ -40,3 +40,16 @@ def interruptible() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def unlisted_a(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Directories of the name "a" may not be listed, whoever asks: root may list those that are only made so."""
+    scandir = os.scandir
+
+    def refuse(path):  # type: ignore[no-untyped-def]
+        if str(path).endswith("/a"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)

@@ -238,17 +238,9 @@ def test_binary_files_that_nobody_named(tmp_path):
     assert documents_of(Corpus(tmp_path / "a.pyc").blocks()) == [binary]
 
 
-def test_a_directory_that_may_not_be_listed(tmp_path, monkeypatch):
+def test_a_directory_that_may_not_be_listed(tmp_path, unlisted_a):
     (tmp_path / "a").mkdir()
     (tmp_path / "b.txt").write_text("y")
-    scandir = os.scandir
-
-    def refuse(path):
-        if str(path).endswith("/a"):
-            raise PermissionError(13, "Permission denied", str(path))
-        return scandir(path)
-
-    monkeypatch.setattr(os, "scandir", refuse)
     corpus = Corpus(tmp_path)
     assert documents_of(corpus.blocks()) == [b"y"]
     assert corpus.reports[0].skipped == {"cannot be read (permission denied)": 1}

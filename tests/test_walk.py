@@ -106,15 +106,7 @@ def test_broken_link_by_name(tree):
         walked(root / "broken", root)
 
 
-def test_unreadable_directory(tree, monkeypatch):
+def test_unreadable_directory(tree, unlisted_a):
     root = tree("a/b.txt", "c.txt")
-    scandir = os.scandir
-
-    def refuse(path):
-        if str(path).endswith("/a"):
-            raise PermissionError(13, "Permission denied", str(path))
-        return scandir(path)
-
-    monkeypatch.setattr(os, "scandir", refuse)
     with pytest.raises(DataError, match=r"/a: cannot be read \(permission denied\); give yourself"):
         walked(root, root)

@@ -152,9 +152,8 @@ class Checkpoint:
     def merges(self, counts: ChunkCounts, rules: MergeRules, min_chunk_count: int = 1) -> Merges:
         """The merges that runs before have learned from the same counts by the same rules.
 
-        min_chunk_count: by which the counts were chosen.
-
-        Raises ParameterError, saying what, when they were learned from others or by others.
+        min_chunk_count: by which the counts were chosen. Raises ParameterError, saying what, when they were
+        learned from others or by others.
         """
         self._rules = json.dumps(
             {"fastbpe": __version__, **asdict(rules), "min_chunk_count": min_chunk_count, "text": counts.digest()}

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 import numpy.typing as npt
-from isal import isal_zlib
 
 from fastbpe.corpus.blocks import Block
+from fastbpe.shards.crc import crc32, shown
 
 
 class Checksum:
@@ -20,14 +20,14 @@ class Checksum:
 
     def add(self, data: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64]) -> None:
         """The next bytes, and the ends of documents among them, counted from the first byte of all."""
-        self._data = isal_zlib.crc32(data, self._data)
-        self._ends = isal_zlib.crc32(np.ascontiguousarray(ends, "<i8"), self._ends)
+        self._data = crc32(data, self._data)
+        self._ends = crc32(np.ascontiguousarray(ends, "<i8"), self._ends)
 
     def state(self) -> list[int]:
         return [self._data, self._ends]
 
     def hex(self) -> str:
-        return f"{self._data:08x}{self._ends:08x}"
+        return shown(self._data) + shown(self._ends)
 
 
 def checksums(parts: Iterable[tuple[Block | None, ...]], splits: int, advance: Callable[[int], object]) -> list[str]:
