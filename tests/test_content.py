@@ -91,6 +91,59 @@ def test_of_a_cut_archive_whole_documents_are_kept(lines, block_bytes, data):
     assert read(packed[:cut], "a.txt.gz", block_bytes)[0] == []
 
 
+@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.csv.gz", "a.txt.gz", "a.tar.gz"])
+@pytest.mark.parametrize("wrong", ["cut", "checksum"])
+def test_what_little_is_whole_before_the_damage_is_kept(name, wrong):
+    lines = {"a.jsonl.gz": b'{"text": "a"}\n{"text": "b"}\n', "a.csv.gz": b"text\na\nb\nc\n", "a.txt.gz": b"a\nb\n"}
+    first = lines.get(name) or tarred({"a": b"a", "b": b"b"})[:2048]
+    second = bytearray(gzip.compress(b"{" * 50))
+    if wrong == "cut":
+        del second[-9:]
+    else:
+        second[-8] ^= 1
+    found, _, damage = read(gzip.compress(first) + second, name, lines=name == "a.txt.gz")
+    assert [document.strip() for _, _, document in found][:2] == [b"a", b"b"]
+    assert {document.strip() for _, _, document in found} <= {b"a", b"b", b"c"}
+    assert damage
+
+
+@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.csv.gz", "a.txt.gz", "a.tar.gz", "a.bin.gz", "a.json.gz"])
+@pytest.mark.parametrize("options", [{}, {"text_field": "text"}, {"separator": b"|"}, {"lines": True}])
+@pytest.mark.parametrize("text", [b"", b"[1]"])
+def test_damage_is_told_whatever_is_before_it(name, options, text):
+    found, _, damage = read(gzip.compress(text + b"x")[:-9], name, **options)
+    assert found == []
+    assert "is cut short" in damage
+
+
+class Broken(io.BytesIO):
+    """A file that cannot be read any further at its end."""
+
+    def read(self, n=-1):
+        data = super().read(n)
+        if not data:
+            raise Damaged("a: cannot be read")
+        return data
+
+
+@given(st.text("ab\n", max_size=700).map(str.encode), st.sampled_from([b"a", b"ab", b"\n\n", b"abab"]), st.data())
+def test_a_file_that_breaks_off_is_kept_to_the_last_byte(text, separator, data):
+    """And its last document ends there; a line of JSON must be whole."""
+    block_bytes = data.draw(st.integers(1, 800))
+    cuts = {"separator": separator}, {"lines": True}, {}
+    wholes = text.split(separator), text.splitlines(keepends=True), [text]
+    for options, whole in zip(cuts, wholes, strict=True):
+        report = SourceReport("s")
+        pieces = []
+        with pytest.raises(Damaged, match="cannot be read") as told:
+            for piece in read_content(Broken(text), "a", ReaderOptions(**options), block_bytes, report):
+                pieces.append(piece)
+        found = [document for _, _, document in collect(pieces)]
+        assert found in (whole, whole[:-1] if whole[-1:] == [b""] else whole)
+        open_there = bool(found) and not (options.get("lines") and found[-1].endswith(b"\n"))
+        assert ("the last document ends there" in str(told.value)) == open_there
+
+
 def test_a_document_too_long_to_wait_for(monkeypatch):
     monkeypatch.setattr(content, "HELD_BYTES", 100)
     text = bytes(range(32, 127)) * 20
@@ -112,3 +165,10 @@ def test_plain_text_has_no_fields():
 def test_json_arrays(data):
     _, report, _ = read(data, "a.json", text_field="text")
     assert report.skipped == {"a JSON array, not JSON Lines": 1}
+
+
+def test_a_table_that_begins_with_a_blank_line():
+    found, report, _ = read(b"\ntext\na\n", "a.csv")
+    assert found == []
+    assert report.skipped == {"its first line, which names the columns, is blank": 1}
+    assert read(b"", "a.csv")[1].skipped == {}

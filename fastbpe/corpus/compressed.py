@@ -2,17 +2,20 @@
 
 import bz2
 import lzma
+from collections import deque
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
+from fastbpe.corpus.readers import ReadableFile, fill
 from fastbpe.corpus.report import Damaged
 from fastbpe.errors import DataError
 
 READ_BYTES = 1 << 18
+STEP_BYTES = 1 << 18
+"""What is decompressed at once, whatever is asked for: how far damaged data are given must not depend on that."""
 
-
-class _Readable(Protocol):
-    def read(self, n: int, /) -> bytes: ...
+HELD_BYTES = 1 << 20
+"""How much of a member waits for what follows, so that one whose checksum is wrong is not taken for whole."""
 
 
 def _gzip() -> Any:
@@ -62,11 +65,12 @@ class OneWay:
 class Decompressed(OneWay):
     """The bytes of a compressed file, read forwards. `read(n)` gives n bytes, or fewer where the file ends.
 
-    Raises Damaged, naming the file, when the file ends inside a member or holds what is none; all bytes before the
-    damage have been given then.
+    Raises Damaged, naming the file, when the file ends inside a member or holds what is none; all bytes before that
+    have been given then. When data turn out to be wrong, by a checksum or because they cannot be, it is not known since
+    where: the last HELD_BYTES of their member are not given, so nothing of a member that is not longer.
     """
 
-    def __init__(self, file: _Readable, kind: str, name: str) -> None:
+    def __init__(self, file: ReadableFile, kind: str, name: str) -> None:
         self._file = file
         self._kind = kind
         self._name = name
@@ -74,47 +78,74 @@ class Decompressed(OneWay):
         self._decompressor = self._make()
         self._input = b""
         self._members = 0
+        self._held: deque[bytes] = deque()
+        self._n_held = 0
+        self._ready: deque[bytes | memoryview] = deque()
         self._failure: Damaged | None = None
         self._over = False
 
     def read(self, n: int = -1, /) -> bytes:
-        parts: list[bytes] = []
+        parts: list[bytes | memoryview] = []
         missing = n if n >= 0 else 1 << 62
-        while missing and not self._over:
-            if self._failure is not None:
+        while missing:
+            if self._ready:
+                part = self._ready.popleft()
+                if len(part) > missing:
+                    view = memoryview(part)
+                    self._ready.appendleft(view[missing:])
+                    part = view[:missing]
+                parts.append(part)
+                missing -= len(part)
+            elif self._over:
+                break
+            elif self._failure is not None:
                 if parts:
                     break
                 raise self._failure
-            part = self._some(min(missing, 1 << 30))
-            if part:
-                parts.append(part)
-                missing -= len(part)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+            else:
+                try:
+                    self._step()
+                except Damaged as error:  # of the file itself
+                    self._release()
+                    self._failure = error
+        return parts[0] if len(parts) == 1 and isinstance(parts[0], bytes) else b"".join(parts)
 
-    def _some(self, limit: int) -> bytes:
-        """Some bytes, or none when there is only the next step to make."""
+    def _step(self) -> None:
+        """Decompresses some more, or goes on to the next member."""
         decompressor = self._decompressor
         if decompressor.eof:
+            self._release()
             self._input = decompressor.unused_data
             self._next_member()
-            return b""
+            return
         if not self._input and decompressor.needs_input:
-            self._input = self._file.read(READ_BYTES)
+            self._input = fill(self._file, READ_BYTES)[0]
             if not self._input:
+                self._release()
                 self._fail(f"is cut short: it ends inside its {self._kind} data")
-                return b""
+                return
         data, self._input = self._input, b""
         try:
-            part: bytes = decompressor.decompress(data, limit)
+            part: bytes = decompressor.decompress(data, STEP_BYTES)
         except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
             self._fail(f"its {self._kind} data are damaged ({error})")
-            return b""
+            return
         except Exception as error:  # isal and zstd have error classes of their own, not known before they are loaded
             if isinstance(error, DataError | MemoryError):
                 raise
             self._fail(f"its {self._kind} data are damaged ({error})")
-            return b""
-        return part
+            return
+        if part:
+            self._held.append(part)
+            self._n_held += len(part)
+            while self._n_held - len(self._held[0]) >= HELD_BYTES:
+                self._n_held -= len(self._held[0])
+                self._ready.append(self._held.popleft())
+
+    def _release(self) -> None:
+        self._ready += self._held
+        self._held.clear()
+        self._n_held = 0
 
     def _next_member(self) -> None:
         self._members += 1

@@ -20,25 +20,34 @@ HELD_BYTES = 64 << 20
 
 
 class Peeked(OneWay):
-    """A file whose first bytes can be looked at before they are read."""
+    """A file whose first bytes can be looked at before they are read. `damage`: what ended them."""
 
     def __init__(self, file: ReadableFile) -> None:
         self._file = file
         self._head = b""
+        self.damage: Damaged | None = None
 
     def peek(self, n: int) -> bytes:
-        if len(self._head) < n:
-            self._head += fill(self._file, n - len(self._head))[0]
+        self._look(n)
         return self._head[:n]
 
     def read(self, n: int = -1, /) -> bytes:
         if not self._head:
+            if self.damage is not None:
+                raise self.damage
             return self._file.read(n)
         if n < 0:
-            head, self._head = self._head, b""
-            return head + self._file.read(n)
-        head, self._head = self._head[:n], self._head[n:]
-        return head + fill(self._file, n - len(head))[0] if len(head) < n else head
+            n = 1 << 62
+        self._look(n)
+        data, self._head = self._head[:n], self._head[n:]
+        return data
+
+    def _look(self, n: int) -> None:
+        if len(self._head) < n and self.damage is None:
+            try:
+                self._head += fill(self._file, n - len(self._head))[0]
+            except Damaged as error:
+                self.damage = error  # who reads comes to it after what is before
 
 
 def read_content(
@@ -72,6 +81,22 @@ def _read(
     in_archive: bool,
 ) -> Iterator[SourcePiece]:
     peeked = Peeked(file)
+    yield from _read_peeked(peeked, name, bare_name, options, block_bytes, report, seekable, found, in_archive)
+    if peeked.damage is not None:  # nobody has read as far
+        raise peeked.damage
+
+
+def _read_peeked(
+    peeked: Peeked,
+    name: str,
+    bare_name: str,
+    options: ReaderOptions,
+    block_bytes: int,
+    report: SourceReport,
+    seekable: Any,
+    found: bool,
+    in_archive: bool,
+) -> Iterator[SourcePiece]:
     head = peeked.peek(HEAD_BYTES)
     what = not_text(head)
     if what is not None:

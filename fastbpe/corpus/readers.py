@@ -124,7 +124,12 @@ def _separated(file: ReadableFile, separator: bytes, block_bytes: int) -> Iterat
     offset = 0
     last = False
     while not last:
-        fresh, last = fill(file, block_bytes)
+        try:
+            fresh, last = fill(file, block_bytes)
+        except Damaged:
+            if tail:  # no separator is left that it could be the beginning of
+                yield Piece(tail, _int64(), _int64(offset))
+            raise
         text, ends = cut_out(tail + fresh if tail else fresh, separator)
         # A separator that begins in the unfinished document can only begin in its last bytes.
         open_bytes = len(text) - (int(ends[-1]) if len(ends) else 0)

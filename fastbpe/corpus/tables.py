@@ -40,6 +40,8 @@ def read_csv(
     """
     header = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")[0].decode("utf-8", "replace")
     if not header.strip():
+        if head:
+            report.reject(name, "its first line, which names the columns, is blank", "put their names there")
         return iter(())
     delimiter = "\t" if kind == "tsv" else _delimiter(header, options)
     whole = _UntilDamage(file)
