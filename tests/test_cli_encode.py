@@ -188,6 +188,16 @@ def test_an_interrupted_run_says_how_to_go_on(
         "--progress",
         "none",
     )
+
+    def at_once(self: ShardWriter, state: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ShardWriter, "finish", at_once)
+        code, out, err = fastbpe_command(*[*command[:-3], "1000000", *command[-2:]])
+    assert (code, out) == (130, "")
+    assert err == "fastbpe: no shard was complete, nothing is kept in out\nfastbpe: interrupted\n"
+    assert not (place / "out").exists()
     finish = ShardWriter.finish
 
     def interrupted(self: ShardWriter, state: object) -> None:

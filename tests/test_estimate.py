@@ -130,6 +130,6 @@ def test_how_it_is_told() -> None:
         "chunks    about 1,200,000 distinct ones",
         "merging   about 2.1 h",
         "memory    about 1.0 GB of 2.0 GB allowed",
-        "disk      about 0 B for a time",
+        "disk      no temporary files",
     ]
     assert found.as_json()["count_seconds"] == 12.3

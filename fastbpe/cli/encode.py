@@ -62,7 +62,7 @@ def encode(
     from fastbpe.pipeline.encode import encode_dataset
     from fastbpe.pipeline.estimate_encode import estimate_encoding
     from fastbpe.pipeline.progress import progress_on
-    from fastbpe.shards.naming import JOURNAL
+    from fastbpe.shards.naming import JOURNAL, MANIFEST
 
     source = text_source(inputs, reading)
     loaded = load(tokenizer)
@@ -94,6 +94,8 @@ def encode(
         except KeyboardInterrupt:
             if (output / JOURNAL).exists():
                 print(f"fastbpe: --resume goes on with the shards in {output}", file=sys.stderr)
+            elif not (output / MANIFEST).exists():
+                print(f"fastbpe: no shard was complete, nothing is kept in {output}", file=sys.stderr)
             raise
     if manifest.longer_than_row:
         longer = counted(manifest.longer_than_row, "document")

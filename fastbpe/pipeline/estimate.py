@@ -77,7 +77,8 @@ class Estimate:
         if self.memory_bytes > self.memory_bound:
             above = ": more memory, a smaller sample or, for merging, a min_chunk_count is needed"
         lines.append(f"memory    about {about(self.memory_bytes)} of {about(self.memory_bound)} allowed{above}")
-        lines.append(f"disk      about {about(self.disk_bytes)} for a time")
+        disk = f"about {about(self.disk_bytes)} for a time" if self.disk_bytes else "no temporary files"
+        lines.append(f"disk      {disk}")
         return "\n".join(lines)
 
 

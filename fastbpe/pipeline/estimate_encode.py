@@ -12,6 +12,8 @@ import numpy as np
 from fastbpe.corpus.sources import Corpus, Files
 from fastbpe.corpus.weights import Weights
 from fastbpe.errors import DataError, ParameterError
+from fastbpe.formats.own import dumps
+from fastbpe.npy_header import npy_header
 from fastbpe.pipeline.estimate import about, duration, look, rounded
 from fastbpe.pipeline.memory import resident_memory
 from fastbpe.pipeline.progress import amount
@@ -32,7 +34,8 @@ THREAD_BYTES = 32 << 20
 
 @dataclass(frozen=True)
 class EncodingEstimate:
-    """tokens: padding included. disk_bytes: of the shards; disk_free: where they are to lie."""
+    """tokens: padding included. disk_bytes: of shards, their index and the tokenizer beside them; disk_free: where they
+    are to lie."""
 
     files: int
     text_bytes: int
@@ -103,6 +106,8 @@ def estimate_encoding(
     dtype = form.dtype(tokenizer.id_limit)
     splits = 2 if entries["val_fraction"] else 1
     shards = splits if form.one_file else max(splits, -(-tokens // entries["shard_tokens"]))
+    headers = len(form.header(dtype, 0)) + len(npy_header(np.dtype(np.int64), 0))
+    beside = shards * headers + len(dumps(tokenizer))
     if entries["shuffle"] is not None:
         memory += 2 * min(BUFFER_BYTES, text_bytes)
     return EncodingEstimate(
@@ -115,7 +120,7 @@ def estimate_encoding(
         dtype.name,
         text_bytes / rate * WRITING,
         memory,
-        tokens * dtype.itemsize + int(documents * scale) * np.dtype(np.int64).itemsize,
+        tokens * dtype.itemsize + int(documents * scale) * np.dtype(np.int64).itemsize + beside,
         shutil.disk_usage(_existing(Path(out))).free,
     )
 
