@@ -101,10 +101,3 @@ def test_rows_out_of_range_are_refused():
     for byte_ids, columns in ((BYTES[:255], 3), (BYTES, 2)):
         with pytest.raises(ParameterError):
             matcher_of(byte_ids, np.empty((0, columns), np.int64))
-
-
-def test_many_tokens_have_a_trie_without_much_waste():
-    pairs = np.random.default_rng(0).permutation(65536)[:20_000]
-    matcher = matcher_of(BYTES, np.column_stack((pairs >> 8, pairs & 255, 256 + np.arange(len(pairs)))))
-    assert len(pairs) < matcher.n_slots < 70_000
-    assert matcher.encode(bytes([pairs[7] >> 8, pairs[7] & 255])) == [263]

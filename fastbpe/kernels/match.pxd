@@ -17,13 +17,10 @@ a step back.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
+from fastbpe.kernels.doublearray cimport DoubleArray, TokenTrie
 from fastbpe.kernels.pairmap cimport PairMap
 
 cdef enum:
-    ROW_NONE = 0x7FFFFFFF
-    SLOT_USED = 0x100
-    SLOT_LABEL = 0x1FF      # SLOT_USED and the byte
-    SLOT_SHIFT = 9
     MEMO_BITS = 18          # at least 2 * ROW_BITS - 30, or an entry could not say which pair it is of
     ROW_BITS = 24           # rows that the memo can tell apart
 
@@ -41,31 +38,17 @@ cdef struct Sides:
     uint64_t begins         # classes of the token and of its left ends
 
 
-cdef struct TrieSlot:
-    uint32_t row            # token that ends here, ROW_NONE: none
-    uint32_t next           # base of the children << SLOT_SHIFT | SLOT_USED | byte that leads here; base 0: no children
-
-
-cdef struct TwoBytes:
-    uint32_t row            # longest token that the two bytes begin with, which a byte is if not both
-    uint32_t base           # of the children of the node for both; 0: none
-
-
 cdef struct MatchTable:
     TokenRow* rows
     Sides* sides            # of each row
     uint32_t* ids           # of each row
     uint32_t first_shifted  # rows from here on have the id row + shift (mod 2**32)
     uint32_t shift
-    TrieSlot* slots         # a double-array trie: the child of a node by byte c is slots[base + c], if its byte is c
-    uint32_t root           # base of the root
-    TwoBytes* begins        # (65536,): where the trie's walk stands after two bytes
-    uint64_t* gate          # bits: a node three bytes down and two more bytes; not set: no token goes on so
+    DoubleArray trie        # the Matcher's TokenTrie
     PairMap pairs           # left << 32 | right -> row
     uint64_t* sieve         # bits; one that is not set says that no pair with that hash is in pairs
     int sieve_bits
     int64_t n_rows
-    int64_t n_slots
 
 
 cdef struct MatchScratch:
@@ -76,6 +59,7 @@ cdef struct MatchScratch:
 
 cdef class Matcher:
     cdef MatchTable table
+    cdef TokenTrie trie
 
 
 cdef int64_t match_chunk(

@@ -2,27 +2,23 @@
 
 Cost: for each token a walk down the trie, and a look at whether it stands beside the one before: two words tell so of
 most pairs, and what is found out of the others is remembered.
-The trie is a double array whose bases are all different, so that a slot's byte alone tells whose child it is.
 """
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
+from fastbpe.kernels.doublearray cimport ROW_NONE, trie_longest
 from fastbpe.kernels.pairmap cimport PairMap, pair_key, pairmap_free, pairmap_get, pairmap_init, pairmap_insert
 
 from fastbpe.errors import DataError, ParameterError
+from fastbpe.kernels.doublearray import trie_of
 from fastbpe.kernels.tokens import tokens_of_merges
 
 cdef enum:
-    MAX_SLOTS = 1 << 23
     DEAD_KEPT = 1 << 14  # words of dead places that a scratch keeps
-    PATIENCE = 256       # slots that a search for a base goes back to
-    NEAR = 32            # slots near a node that are tried for its children
-    GATE_BITS = 20
-    WIDE = 0xE0          # first bytes of characters of three bytes or more
 
 
 cdef class Matcher:
@@ -32,10 +28,7 @@ cdef class Matcher:
         free(self.table.rows)
         free(self.table.sides)
         free(self.table.ids)
-        free(self.table.slots)
         free(self.table.sieve)
-        free(self.table.begins)
-        free(self.table.gate)
         pairmap_free(&self.table.pairs)
 
     def encode(self, const uint8_t[::1] chunk not None):
@@ -55,11 +48,6 @@ cdef class Matcher:
             free(out)
             match_free(&scratch)
 
-    @property
-    def n_slots(self):
-        """Slots of the trie, free ones included."""
-        return self.table.n_slots
-
     def stands(self, int64_t left, int64_t right):
         """Whether the tokens of two rows are what their joined bytes merge to."""
         if not (0 <= left < self.table.n_rows and 0 <= right < self.table.n_rows):
@@ -77,7 +65,7 @@ def matcher_of(const uint32_t[::1] byte_ids not None, const int64_t[:, ::1] merg
     cdef int64_t n = merges.shape[0]
     cdef Matcher matcher = Matcher()
     cdef MatchTable* table = &matcher.table
-    cdef int64_t i, side
+    cdef int64_t i, side, length
     cdef bint proper
     if n + 256 > 1 << ROW_BITS:
         return None
@@ -119,8 +107,15 @@ def matcher_of(const uint32_t[::1] byte_ids not None, const int64_t[:, ::1] merg
     with nogil:
         _fill_rows(table, &half[0, 0] if n else NULL, &start[0])
         _fill_sides(table)
-        proper = table.pairs.n == n and _all_proper(table) and _build_trie(table, &text[0], &start[0])
-    return matcher if proper else None
+        proper = table.pairs.n == n and _all_proper(table)
+    matcher.trie = trie_of(halves, data, starts) if proper else None
+    if matcher.trie is None:
+        return None
+    table.trie = matcher.trie.trie
+    with nogil:
+        for i in range(256, table.n_rows):
+            table.rows[i].shorter = trie_longest(&table.trie, &text[start[i]], table.rows[i].length - 1, &length)
+    return matcher
 
 
 cdef int _fill_rows(MatchTable* table, const int64_t* halves, const int64_t* starts) except -1 nogil:
@@ -234,64 +229,6 @@ cdef inline bint _stands(const MatchTable* table, uint32_t* memo, uint32_t left,
     return entry[0] & 1
 
 
-cdef inline uint32_t _longest(
-    const MatchTable* table, const uint8_t* text, int64_t n, int64_t* length
-) noexcept nogil:
-    """The longest token that text[:n] begins with, n > 0, and its length."""
-    cdef TwoBytes begin
-    cdef TrieSlot slot
-    if n == 1:
-        length[0] = 1
-        return text[0]
-    begin = table.begins[<int64_t>text[0] << 8 | text[1]]
-    length[0] = 1 if begin.row < 256 else 2
-    if begin.base == 0 or n == 2:
-        return begin.row
-    if text[0] < WIDE or n < 5:
-        return _longer(table, text, n, 2, begin.base, begin.row, length)
-    slot = table.slots[begin.base + text[2]]
-    if (slot.next & SLOT_LABEL) != (SLOT_USED | text[2]):
-        return begin.row
-    if slot.row != ROW_NONE:
-        begin.row = slot.row
-        length[0] = 3
-    begin.base = slot.next >> SLOT_SHIFT
-    if not _gate_open(table, begin.base, text[3], text[4]):
-        return begin.row
-    return _longer(table, text, n, 3, begin.base, begin.row, length)
-
-
-cdef inline uint64_t _gate_bit(uint32_t base, uint8_t first, uint8_t second) noexcept nogil:
-    return ((<uint64_t>base << 16 | <uint64_t>first << 8 | second) * <uint64_t>0x9E3779B97F4A7C15) >> (64 - GATE_BITS)
-
-
-cdef inline bint _gate_open(const MatchTable* table, uint32_t base, uint8_t first, uint8_t second) noexcept nogil:
-    """False for most bytes behind a character of three that no token goes on with.
-
-    Most walks end there, but at which byte no branch can foretell.
-    """
-    cdef uint64_t bit = _gate_bit(base, first, second)
-    return table.gate[bit >> 6] >> (bit & 63) & 1
-
-
-cdef inline uint32_t _longer(
-    const MatchTable* table, const uint8_t* text, int64_t n, int64_t i, uint32_t base, uint32_t row, int64_t* length
-) noexcept nogil:
-    """_longest from a node on, i < n bytes into the text, where it is `row`."""
-    cdef TrieSlot slot
-    while True:
-        slot = table.slots[base + text[i]]
-        if (slot.next & SLOT_LABEL) != (SLOT_USED | text[i]):
-            return row
-        if slot.row != ROW_NONE:
-            row = slot.row
-            length[0] = i + 1
-        base = slot.next >> SLOT_SHIFT
-        i += 1
-        if base == 0 or i == n:
-            return row
-
-
 cdef inline uint32_t _id(const MatchTable* table, uint32_t row) noexcept nogil:
     # Without a branch, as bytes and longer tokens come in any order.
     cdef uint32_t listed = <uint32_t>0 - <uint32_t>(row < table.first_shifted)
@@ -303,7 +240,7 @@ cdef int64_t match_chunk(
 ) except -1 nogil:
     """Writes the ids of text[:n], n > 0, and returns how many; `out` has room for n."""
     cdef int64_t at = 0, end, count = 0, i, length = 0
-    cdef uint32_t row = _longest(table, text, n, &length)
+    cdef uint32_t row = trie_longest(&table.trie, text, n, &length)
     cdef uint64_t few[4]
     cdef uint64_t* dead = few
     cdef bint longest = True    # whether no longer token begins where this one does
@@ -327,7 +264,7 @@ cdef int64_t match_chunk(
             at = end
             if at == n:
                 break
-            row = _longest(table, text + at, n - at, &length)
+            row = trie_longest(&table.trie, text + at, n - at, &length)
             longest_before = longest
             longest = True
             continue
@@ -387,212 +324,3 @@ cdef void match_free(MatchScratch* scratch) noexcept nogil:
 
 cdef int64_t match_bytes(const MatchScratch* scratch) noexcept nogil:
     return (<int64_t>4 << MEMO_BITS) + 8 * scratch.dead_words
-
-
-# Building the trie: first as first-child lists, then laid out in the double array.
-
-cdef struct Node:
-    uint32_t row
-    int32_t child           # first child, 0: none
-    int32_t sibling         # next child of the same parent, 0: none
-    uint32_t base
-    uint32_t slot           # where its parent put it
-    uint8_t byte
-
-
-cdef struct Layout:
-    TrieSlot* slots
-    uint8_t* taken          # bases that a node has
-    int64_t n               # slots there are
-    int64_t single_from     # where the search begins for one child
-    int64_t family_from     # and for several
-
-
-cdef bint _build_trie(MatchTable* table, const uint8_t* data, const int64_t* starts) except -1 nogil:
-    """False when two tokens have the same bytes, or when there are too many slots."""
-    cdef int64_t row, i, n_nodes = 257, capacity = 257 + starts[table.n_rows]
-    cdef Layout layout = Layout(NULL, NULL, 0, 1, 1)
-    cdef int32_t node
-    cdef bint fits = True
-    cdef Node* nodes = <Node*>malloc(capacity * sizeof(Node)) if capacity < <int64_t>1 << 31 else NULL
-    cdef int32_t* places = <int32_t*>malloc(table.n_rows * sizeof(int32_t))  # node of each row
-    if nodes == NULL or places == NULL:
-        free(nodes)
-        free(places)
-        raise MemoryError
-    # Node 0 is the root, 1 + byte its child: the bytes are tokens all.
-    for i in range(257):
-        nodes[i] = Node(ROW_NONE, 1 if i == 0 else 0, <int32_t>i + 1 if 0 < i < 256 else 0, 0, 0, <uint8_t>(i - 1))
-    for row in range(256):
-        nodes[1 + row].row = <uint32_t>row
-        places[row] = <int32_t>(1 + row)
-    for row in range(256, table.n_rows):
-        # The left half has its node: only the right half's bytes are left to walk.
-        node = places[table.rows[row].left]
-        for i in range(starts[row] + table.rows[table.rows[row].left].length, starts[row + 1]):
-            node = _child(nodes, &n_nodes, node, data[i])
-        places[row] = node
-        if nodes[node].row != ROW_NONE:
-            fits = False
-            break
-        nodes[node].row = <uint32_t>row
-    free(places)
-    try:
-        table.gate = <uint64_t*>calloc(<size_t>1 << (GATE_BITS - 6), sizeof(uint64_t))
-        if table.gate == NULL:
-            raise MemoryError
-        fits = fits and _lay_out(nodes, n_nodes, &layout)
-    finally:
-        free(layout.taken)
-        table.slots = layout.slots
-        table.n_slots = layout.n
-        table.root = nodes[0].base
-        if fits:
-            _fill_gate(table, nodes, 0, 0)
-        free(nodes)
-    if fits:
-        _fill_begins(table)
-        for row in range(256, table.n_rows):
-            table.rows[row].shorter = _longest(table, data + starts[row], table.rows[row].length - 1, &i)
-    return fits
-
-
-cdef int _fill_begins(MatchTable* table) except -1 nogil:
-    cdef int64_t first, second
-    cdef TrieSlot slot, deeper
-    cdef TwoBytes* begin
-    table.begins = <TwoBytes*>malloc(65536 * sizeof(TwoBytes))
-    if table.begins == NULL:
-        raise MemoryError
-    for first in range(256):
-        slot = table.slots[table.root + first]
-        for second in range(256):
-            begin = table.begins + (first << 8 | second)
-            begin[0] = TwoBytes(<uint32_t>first, 0)
-            deeper = table.slots[(slot.next >> SLOT_SHIFT) + second]
-            if slot.next >> SLOT_SHIFT and (deeper.next & SLOT_LABEL) == (SLOT_USED | <uint32_t>second):
-                begin.base = deeper.next >> SLOT_SHIFT
-                if deeper.row != ROW_NONE:
-                    begin.row = deeper.row
-    return 0
-
-
-cdef void _fill_gate(MatchTable* table, const Node* nodes, int32_t node, int depth) noexcept nogil:
-    """For the nodes three bytes down: what two bytes a token goes on with, or one and any other."""
-    cdef int32_t child = nodes[node].child, next
-    cdef int64_t byte
-    while child:
-        if depth == 3:
-            next = nodes[child].child
-            while next:
-                _open_gate(table, nodes[node].base, nodes[child].byte, nodes[next].byte)
-                next = nodes[next].sibling
-            if nodes[child].row != ROW_NONE:
-                for byte in range(256):
-                    _open_gate(table, nodes[node].base, nodes[child].byte, <uint8_t>byte)
-        elif depth or nodes[child].byte >= WIDE:
-            _fill_gate(table, nodes, child, depth + 1)
-        child = nodes[child].sibling
-
-
-cdef inline void _open_gate(MatchTable* table, uint32_t base, uint8_t first, uint8_t second) noexcept nogil:
-    cdef uint64_t bit = _gate_bit(base, first, second)
-    table.gate[bit >> 6] |= <uint64_t>1 << (bit & 63)
-
-
-cdef int32_t _child(Node* nodes, int64_t* n_nodes, int32_t node, uint8_t byte) noexcept nogil:
-    """The child by this byte, made if it is not there."""
-    cdef int32_t child = nodes[node].child
-    while child and nodes[child].byte != byte:
-        child = nodes[child].sibling
-    if child == 0:
-        child = <int32_t>n_nodes[0]
-        n_nodes[0] += 1
-        nodes[child] = Node(ROW_NONE, 0, nodes[node].child, 0, 0, byte)
-        nodes[node].child = child
-    return child
-
-
-cdef bint _lay_out(Node* nodes, int64_t n_nodes, Layout* layout) except -1 nogil:
-    """Children go near their parent where they can, depth first: the rest of a long token is in a line or two."""
-    cdef int32_t* stack = <int32_t*>malloc(n_nodes * sizeof(int32_t))
-    cdef int64_t depth = 1
-    cdef int32_t node, child
-    cdef uint32_t base
-    if stack == NULL:
-        raise MemoryError
-    stack[0] = 0
-    try:
-        while depth:
-            depth -= 1
-            node = stack[depth]
-            if nodes[node].child == 0:
-                continue
-            base = _free_base(nodes, node, layout)
-            if base == 0:
-                return False
-            nodes[node].base = base
-            if node:
-                layout.slots[nodes[node].slot].next |= base << SLOT_SHIFT
-            child = nodes[node].child
-            while child:
-                nodes[child].slot = base + nodes[child].byte
-                layout.slots[nodes[child].slot] = TrieSlot(nodes[child].row, SLOT_USED | nodes[child].byte)
-                stack[depth] = child
-                depth += 1
-                child = nodes[child].sibling
-    finally:
-        free(stack)
-    return True
-
-
-cdef inline bint _fits(const Node* nodes, int32_t first, const Layout* layout, int64_t at) noexcept nogil:
-    """Whether all children find free slots when the first has the one at `at`, under a base that no node has."""
-    cdef int64_t base = at - nodes[first].byte
-    cdef int32_t child = nodes[first].sibling
-    if layout.slots[at].next or base <= 0 or layout.taken[base]:
-        return False
-    while child and layout.slots[base + nodes[child].byte].next == 0:
-        child = nodes[child].sibling
-    return child == 0
-
-
-cdef uint32_t _free_base(const Node* nodes, int32_t node, Layout* layout) except? 0 nogil:
-    """A base that no node has, with free slots for all of the node's children; 0: there are too many."""
-    cdef int32_t first = nodes[node].child
-    # Only children go into the gaps that families leave. What was passed over too long is not looked at again.
-    cdef int64_t* begin = &layout.family_from if nodes[first].sibling else &layout.single_from
-    cdef int64_t at = nodes[node].slot & ~<int64_t>7
-    cdef int64_t near = at + NEAR
-    if near + 512 > layout.n:
-        _more_slots(layout)
-    while at < near and not _fits(nodes, first, layout, at):
-        at += 1
-    if at == near:
-        at = begin[0]
-        while not _fits(nodes, first, layout, at):
-            at += 1
-            if at + 512 > layout.n:
-                _more_slots(layout)
-        begin[0] = max(begin[0], at - PATIENCE)
-    at -= nodes[first].byte
-    if at + 256 >= MAX_SLOTS:
-        return 0
-    layout.taken[at] = 1
-    return <uint32_t>at
-
-
-cdef int _more_slots(Layout* layout) except -1 nogil:
-    cdef int64_t n = 2 * layout.n + 4096
-    cdef void* grown = realloc(layout.slots, n * sizeof(TrieSlot))
-    if grown == NULL:
-        raise MemoryError
-    layout.slots = <TrieSlot*>grown
-    memset(layout.slots + layout.n, 0, (n - layout.n) * sizeof(TrieSlot))
-    grown = realloc(layout.taken, n)
-    if grown == NULL:
-        raise MemoryError
-    layout.taken = <uint8_t*>grown
-    memset(layout.taken + layout.n, 0, n - layout.n)
-    layout.n = n
-    return 0
