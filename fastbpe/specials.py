@@ -1,6 +1,6 @@
 """What an encoding call does about special tokens: which are cut out, which raise, what goes around each text."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
@@ -15,6 +15,9 @@ from fastbpe.normalizing import normalize_spans
 Names = Iterable[str] | str
 Data = bytes | NDArray[np.uint8]
 SomeData = TypeVar("SomeData", bound=Data)
+
+SHOWN = 20
+"""Names that an error lists."""
 
 
 @dataclass(frozen=True)
@@ -113,16 +116,8 @@ class SpecialChooser:
     def _sets(self, allowed: Names, disallowed: Names) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Names that are cut out, and those that raise."""
         specials = self._model.special_tokens
-        sets = []
-        for names, parameter in ((allowed, "allowed_special"), (disallowed, "disallowed_special")):
-            if isinstance(names, str) and names == "all":
-                sets.append(set(specials))
-                continue
-            listed = set(list_names(names, parameter))
-            unknown = sorted(listed - specials.keys())
-            if unknown:
-                raise ParameterError(f"{parameter}: {unknown[0]!r} is not a special token of this tokenizer")
-            sets.append(listed)
+        sets = [chosen_names(specials, allowed, "allowed_special")]
+        sets.append(chosen_names(specials, disallowed, "disallowed_special"))
         if isinstance(disallowed, str):
             sets[1] -= sets[0]
         elif sets[0] & sets[1] and not isinstance(allowed, str):
@@ -139,3 +134,25 @@ class SpecialChooser:
 
 def _hashable(names: Names) -> Names:
     return names if isinstance(names, str | frozenset) else tuple(names)
+
+
+def chosen_names(specials: Mapping[str, int], names: Names, parameter: str) -> set[str]:
+    """What "all" or a list of names chooses. Raises ParameterError for what is neither, or no special token."""
+    if isinstance(names, str):
+        if names != "all":
+            raise ParameterError(f"{parameter} takes 'all' or a list of names: [{names!r}], not {names!r}")
+        return set(specials)
+    listed = list_names(names, parameter)
+    for name in sorted(listed):  # so that a set gives one error always
+        special_id(specials, name, parameter)
+    return set(listed)
+
+
+def special_id(specials: Mapping[str, int], name: str, parameter: str) -> int:
+    """Raises ParameterError for what is no special token."""
+    if name not in specials:
+        few = [*specials][:SHOWN]
+        more = f" and {len(specials) - SHOWN} more" if len(specials) > SHOWN else ""
+        has = ", ".join(few) + more if few else "none"
+        raise ParameterError(f"{parameter}: {name!r} is not a special token of this tokenizer; it has {has}")
+    return specials[name]

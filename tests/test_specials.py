@@ -3,6 +3,7 @@ import pytest
 from fastbpe import specials as specials_module
 from fastbpe.errors import DataError, ParameterError
 from fastbpe.kernels.special import SpecialTrie
+from fastbpe.specials import chosen_names, special_id
 from fastbpe.tokenizer import Tokenizer
 
 ABC = [(97, 98), (256, 99)]
@@ -44,9 +45,10 @@ def test_disallowed_special_tokens_raise_and_say_where(tok):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"allowed_special": ["<x>"]}, "allowed_special: '<x>' is not"),
+        ({"allowed_special": ["<x>"]}, r"allowed_special: '<x>' is not .*; it has <\|a\|>, <\|a\|><\|b\|>, <e>$"),
         ({"disallowed_special": ["<x>"]}, "disallowed_special: '<x>' is not"),
-        ({"allowed_special": "<e>"}, "allowed_special must be a list"),
+        ({"allowed_special": "<e>"}, r"allowed_special takes 'all' or a list of names: \['<e>'\]"),
+        ({"allowed_special": ["<e>", "<e>"]}, "allowed_special: '<e>' is given twice"),
         ({"allowed_special": ["<e>"], "disallowed_special": ["<e>"]}, "both"),
     ],
 )
@@ -68,6 +70,19 @@ def test_a_choice_of_special_tokens_is_made_ready_once(monkeypatch):
     assert len(made) <= 5
     with pytest.raises(ParameterError, match="not a name"):
         tok.encode("a", allowed_special=[["<3>"]])
+
+
+def test_names_and_their_ids():
+    specials = {"<a>": 7, "<b>": 9}
+    assert chosen_names(specials, "all", "p") == chosen_names(specials, iter(["<b>", "<a>"]), "p") == {"<a>", "<b>"}
+    assert chosen_names(specials, (), "p") == set()
+    assert special_id(specials, "<b>", "p") == 9
+    with pytest.raises(ParameterError, match=r"^p: '<c>' is not a special token of this tokenizer; it has <a>, <b>$"):
+        special_id(specials, "<c>", "p")
+    with pytest.raises(ParameterError, match=r"it has none$"):
+        chosen_names({}, ["<a>"], "p")
+    with pytest.raises(ParameterError, match=r"<19> and 480 more$"):
+        special_id({f"<{i}>": i for i in range(500)}, "<a>", "p")
 
 
 def test_roles_are_never_guessed():

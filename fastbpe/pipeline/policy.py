@@ -1,13 +1,13 @@
 """Special tokens around documents, and inside them."""
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from fastbpe.errors import ParameterError, check_choice
 from fastbpe.kernels.special import SpecialTrie, make_spans
 from fastbpe.pipeline.stretches import Stretch
+from fastbpe.specials import Names, chosen_names, special_id
 from fastbpe.tokenizer import Tokenizer
 
 
@@ -34,27 +34,21 @@ class Policy:
         eos_token: str | None,
         eos_place: str,
         bos_token: str | None,
-        allowed_special: Iterable[str] | str,
+        allowed_special: Names,
     ) -> "Policy":
         """Raises ParameterError for tokens that the tokenizer does not have and for a place there is not."""
         specials = tokenizer.special_tokens
         check_choice("eos_place", eos_place, ("append", "prepend"))
         if eos_place == "prepend" and bos_token is not None and eos_token is not None:
             raise ParameterError("bos_token and an eos_token that is prepended would both begin a document; choose one")
-        if isinstance(allowed_special, str):
-            if allowed_special != "all":
-                raise ParameterError(f"allowed_special takes 'all' or a list of names, not {allowed_special!r}")
-            allowed_special = list(specials)
-        allowed = set(allowed_special)
-        if unknown := sorted(allowed - set(specials)):
-            raise ParameterError(f"{unknown[0]!r} is not a special token of this tokenizer{_choices(specials)}")
+        allowed = chosen_names(specials, allowed_special, "allowed_special")
         cut = [(name.encode(), id) for name, id in specials.items() if name in allowed]
         left = [(name.encode(), id) for name, id in specials.items() if name not in allowed]
         return cls(
             bos_token,
-            None if bos_token is None else special_id(tokenizer, bos_token),
+            None if bos_token is None else special_id(specials, bos_token, "bos_token"),
             eos_token,
-            None if eos_token is None else special_id(tokenizer, eos_token),
+            None if eos_token is None else special_id(specials, eos_token, "eos_token"),
             eos_place,
             SpecialTrie(cut) if cut else None,
             SpecialTrie(left) if left else None,
@@ -82,16 +76,3 @@ class Policy:
         found = Counter(spans[spans[:, 3] >= 0, 3].tolist())
         names = {id: name.decode() for name, id in self.left.tokens}
         return Counter({names[id]: n for id, n in found.items()})
-
-
-def special_id(tokenizer: Tokenizer, name: str) -> int:
-    """Raises ParameterError for what is no special token of the tokenizer."""
-    specials = tokenizer.special_tokens
-    if name not in specials:
-        raise ParameterError(f"{name!r} is not a special token of this tokenizer{_choices(specials)}")
-    return specials[name]
-
-
-def _choices(specials: Iterable[str]) -> str:
-    names = ", ".join(specials)
-    return f"; it has {names}" if names else "; it has none"

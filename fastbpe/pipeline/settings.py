@@ -8,10 +8,11 @@ from fastbpe.errors import ParameterError
 from fastbpe.normalizing import UNICODE_VERSION
 from fastbpe.pipeline.entries import reader_entry
 from fastbpe.pipeline.invalid import check_errors
-from fastbpe.pipeline.policy import Policy, special_id
+from fastbpe.pipeline.policy import Policy
 from fastbpe.shards.forms import UNLIMITED, Form, form_named
 from fastbpe.shards.naming import check_prefix
 from fastbpe.shards.writer import SHARD_TOKENS
+from fastbpe.specials import special_id
 from fastbpe.tokenizer import Tokenizer
 
 
@@ -78,7 +79,7 @@ def _rows(tokenizer: Tokenizer, form: Form, pack: int | None, pad_token: str | N
             "pack fills rows up with a special token, and this tokenizer has no pad role: name one with pad_token "
             "(--pad), the eos if there is no other"
         )
-    return {"pack": pack, "pad_token": name, "pad_id": special_id(tokenizer, name)}
+    return {"pack": pack, "pad_token": name, "pad_id": special_id(tokenizer.special_tokens, name, "pad_token")}
 
 
 def _layout(
