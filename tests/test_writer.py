@@ -187,3 +187,27 @@ def test_disk_errors_say_what_to_do(tmp_path):
     assert "the disk is full; 2 complete shards stay; free some space, then go on with --resume" in str(full)
     other = disk_error(OSError(errno.EIO, "Input/output error"), tmp_path, 0)
     assert "cannot be written (input/output error); check the disk, then start again" in str(other)
+
+
+def test_a_shard_is_entered_after_what_must_come_before(tmp_path):
+    journal = begin(tmp_path / "out", {}, resume=False)
+    seen = []
+    with ShardWriter(journal, "p", 300, 2) as writer:
+        writer.before_shards(lambda: seen.append(len(journal.entries)))
+        writer.add(np.zeros(9, writer.dtype), np.array([9]))
+        writer.finish()
+    journal.close()
+    assert seen == [0] and len(journal.entries) == 5
+
+
+def test_no_shard_is_entered_when_what_must_come_before_fails(tmp_path):
+    journal = begin(tmp_path / "out", {}, resume=False)
+
+    def fail():
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"), ShardWriter(journal, "p", 300, 2) as writer:
+        writer.before_shards(fail)
+        writer.add(np.zeros(9, writer.dtype), np.array([9]))
+    journal.close()
+    assert journal.entries == [] and not list((tmp_path / "out").glob("*.npy"))

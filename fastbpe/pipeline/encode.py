@@ -8,6 +8,7 @@ a later run reads the source again, encodes from that stretch on, and so writes 
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -117,7 +118,6 @@ def encode_dataset(
             if journal.entries:
                 shown.phase("check", sum(shard.tokens for shard in entered(journal)), "tokens")
                 check_entered(journal, shown.advance)
-            tokenizer.save(out / TOKENIZER)
             shown.phase("encode", None if survey is None else survey.text_bytes)
             manifest = _write(tokenizer, corpus, journal, policy, fixed, workers, shown)
             shown.finish(**_facts(manifest))
@@ -185,7 +185,9 @@ def _write(
             other = next(iter(writers.values()), None)
             layout = (fixed["prefix"], tokenizer.id_limit, fixed["shard_tokens"], fixed["val_shards"], form)
             writers[split] = stack.enter_context(ShardWriter(journal, *layout, split, other))
-        pack = writers[splits[0]].pack
+        any_writer = writers[splits[0]]
+        pack = any_writer.pack
+        any_writer.before_shards(partial(tokenizer.save, journal.directory / TOKENIZER))
 
         def encode(work: Work) -> Encoded:
             stretch = work.stretch
@@ -195,8 +197,9 @@ def _write(
             ids, offsets = encode_stretch(tokenizer, stretch)
             return Encoded(pack(ids), offsets[stretch.document_spans], here, work)
 
-        # Every other stretch may be a small one, across two blocks: twice as many keep the threads as busy.
-        with closing(ordered_map(encode, feed(), threads, window=4 * threads)) as results:
+        # Every other stretch may be a small one, across two blocks; and what feeds the threads may have to wait for a
+        # processor that they keep busy.
+        with closing(ordered_map(encode, feed(), threads, window=4 * threads + 8)) as results:
             for tokens, ends, here, work in results:
                 lane = work.lane
                 state = lane.state(work.number, work.checksum)

@@ -125,6 +125,11 @@ class ShardWriter:
     def entries(self) -> list[ShardEntry]:
         return self._common.entries
 
+    def before_shards(self, work: Callable[[], None]) -> None:
+        """Does what no shard may be entered without, in the thread that completes them; its error ends the writing."""
+        self._common.wait()
+        self._common.pending = self._common.worker.submit(work)
+
     def pack(self, ids: np.ndarray) -> np.ndarray:
         """The ids as shards hold them; any thread may do this. Raises FastbpeError for an id out of range."""
         if len(ids) and int(ids.max()) >= self._id_limit:
