@@ -131,9 +131,8 @@ def _separated(file: ReadableFile, separator: bytes, block_bytes: int) -> Iterat
                 yield Piece(tail, _int64(), _int64(offset))
             raise
         text, ends = cut_out(tail + fresh if tail else fresh, separator)
-        # A separator that begins in the unfinished document can only begin in its last bytes.
         open_bytes = len(text) - (int(ends[-1]) if len(ends) else 0)
-        keep = 0 if last else min(len(separator) - 1, open_bytes)
+        keep = 0 if last else _begun(text[len(text) - min(open_bytes, len(separator) - 1) :].tobytes(), separator)
         tail = text[len(text) - keep :].tobytes()
         text = text[: len(text) - keep]
         starts = np.empty(len(ends) + 1, np.int64)
@@ -141,6 +140,14 @@ def _separated(file: ReadableFile, separator: bytes, block_bytes: int) -> Iterat
         starts[1:] = offset + ends + len(separator) * np.arange(1, len(ends) + 1)
         yield Piece(text.data, np.append(ends, len(text)) if last else ends, starts)
         offset = int(starts[-1]) + open_bytes - keep
+
+
+def _begun(text: bytes, separator: bytes) -> int:
+    """How many bytes at the end of the text a separator may begin with; all of the text is shorter than it."""
+    at = text.find(separator[:1])
+    while at >= 0 and not separator.startswith(text[at:]):
+        at = text.find(separator[:1], at + 1)
+    return len(text) - at if at >= 0 else 0
 
 
 def _int64(*values: int) -> np.ndarray:
