@@ -6,6 +6,7 @@ torch = pytest.importorskip("torch", reason="the datasets are PyTorch's (extra t
 from torch.utils.data import DataLoader  # noqa: E402
 
 from fastbpe.data import TokenStream, TokenWindows  # noqa: E402
+from fastbpe.errors import ParameterError  # noqa: E402
 from fastbpe.pipeline.encode import encode_dataset  # noqa: E402
 from fastbpe.shards import TokenShards  # noqa: E402
 
@@ -63,6 +64,43 @@ def test_rows_are_windows_and_padding_is_no_target(tmp_path):
     scores = torch.zeros(4, TOKENIZER.id_limit)
     loss = torch.nn.functional.cross_entropy(scores, torch.tensor(third[1]), reduction="sum")
     assert loss.item() == pytest.approx(torch.tensor(TOKENIZER.id_limit).log().item())
+
+
+@pytest.mark.parametrize("batch", [None, 3])
+@pytest.mark.parametrize("taken", [1, 4])
+def test_going_on_exactly_with_workers_again(out, batch, taken):
+    """Also after a number of batches that does not divide by that of the workers, and again after that."""
+
+    def loaded(state=None):
+        stream = TokenStream(out, 4, seed=3, batch_size=batch or 1)
+        if state is not None:
+            stream.load_state_dict(state)
+        return stream, iter(DataLoader(stream, batch_size=batch, num_workers=2))
+
+    alone = rows(DataLoader(TokenStream(out, 4, seed=3), batch_size=batch))
+    found, state = [], None
+    for _ in range(2):
+        stream, loader = loaded(state)
+        found += rows(next(loader) for _ in range(taken))
+        state = stream.state_dict(taken=taken * (batch or 1))
+    assert found + rows(loaded(state)[1]) == alone
+
+
+def test_windows_are_counted_through_the_ends_of_epochs(out):
+    stream = TokenStream(out, 4, seed=3)
+    epochs = [rows(stream) for _ in range(3)]
+    n = len(epochs[0])
+    for taken in (0, 1, n - 1, n, n + 1, 2 * n, 2 * n + 5):
+        again = TokenStream(out, 4, seed=3)
+        again.load_state_dict(stream.state_dict(taken=taken))
+        found = rows(again) or rows(again)
+        assert found == [*epochs[0], *epochs[1], *epochs[2]][taken:][: len(found)]
+        assert found[-1] == epochs[taken // n][-1]
+
+
+def test_batch_size(out):
+    with pytest.raises(ParameterError, match="batch_size must be at least 1"):
+        TokenStream(out, 4, batch_size=0)
 
 
 @pytest.mark.parametrize("workers", [0, 2])

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -88,6 +90,12 @@ def test_ranks_and_workers_share_without_overlap(shards, world, parts):
     for rank in range(world):
         plan = Plan(windows, 7, rank, world)
         places = [[place for place, _ in plan.take(part, parts)] for part in range(parts)]
+        for batch in (2, 5):  # asked for batches one after the other, as a DataLoader does
+            plan.taken = batch - 1
+            workers = [plan.take(part, parts, batch) for part in range(parts)]
+            asked = [place for _ in range(plan.per_epoch) for w in workers for place, _ in itertools.islice(w, batch)]
+            assert asked == list(range(plan.taken, plan.per_epoch))
+        plan.taken = 0
         assert sorted(place for part in places for place in part) == list(range(plan.per_epoch))
         order = Order(len(windows), 7, 0)
         found += [order[place * world + rank] for place in range(plan.per_epoch)]

@@ -126,14 +126,22 @@ class Plan:
         """Windows that each reader takes in an epoch."""
         return len(self.windows) // self.world
 
-    def take(self, part: int = 0, parts: int = 1) -> Iterator[tuple[int, Window]]:
-        """(place, window) from here to the end of the epoch; of `parts` workers the one `part` takes every parts-th."""
-        order = Order(len(self.windows), self.seed, self.epoch)
-        for place in range(self.taken + (part - self.taken) % parts, self.per_epoch, parts):
-            yield place, self.windows[order[place * self.world + self.rank]]
+    def take(self, part: int = 0, parts: int = 1, batch: int = 1) -> Iterator[tuple[int, Window]]:
+        """(place, window) from here to the end of the epoch; worker `part` of `parts` takes every parts-th batch.
 
-    def state(self) -> dict[str, Any]:
-        return {"epoch": self.epoch, "taken": self.taken, "identity": self._identity()}
+        The first batch from here is that of part 0, wherever here is: it is the worker that is asked first.
+        """
+        order = Order(len(self.windows), self.seed, self.epoch)
+        for first in range(self.taken + part * batch, self.per_epoch, parts * batch):
+            for place in range(first, min(first + batch, self.per_epoch)):
+                yield place, self.windows[order[place * self.world + self.rank]]
+
+    def state(self, since: tuple[int, int] | None = None, n: int = 0) -> dict[str, Any]:
+        """Where it stands, or where n windows after `since`, an epoch and what was taken of it, lead."""
+        epoch, taken = (self.epoch, self.taken) if since is None else since
+        taken += n
+        more = max(0, taken - 1) // max(1, self.per_epoch)  # the end of an epoch is not yet the next one
+        return {"epoch": epoch + more, "taken": taken - more * self.per_epoch, "identity": self._identity()}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Raises ParameterError for a state of other shards, windows, seed or ranks."""
