@@ -22,7 +22,7 @@ cdef struct Dfa:
     uint32_t invalid_class
     uint32_t end_class           # the end of the text, as a class
     const Dfa* then              # splits the chunks of this one again; NULL: they stay whole
-    const uint16_t* lanes        # (n_courses, 256), see lanes.pxd; NULL: none
+    const uint16_t* courses      # (n_courses, 256), see courses.pxd; NULL: none
     const uint8_t* open          # (n_courses,): whether an end that was said may be withdrawn
 
 

@@ -6,7 +6,7 @@ then. Where a longer match was hoped for and died, the scan steps back to the la
 
 Two cursors run through the halves of a window, a unit of each in turn: one waits for its table while the other steps.
 The second starts where there may be no boundary. It counts from the first end that both find, as what follows an end
-depends on nothing before it; ends are not proved, they meet. Where most of the text is ASCII, lanes.pyx is faster.
+depends on nothing before it; ends are not proved, they meet. Where most of the text is ASCII, courses.pyx is faster.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
@@ -14,7 +14,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memmove
 
 from fastbpe.kernels.dfa cimport DFA_ACCEPT, DFA_BOUNDARY, DFA_STATE, Dfa, dfa_unit
-from fastbpe.kernels.lanes cimport lanes_fill
+from fastbpe.kernels.courses cimport courses_fill
 from fastbpe.kernels.scan cimport PATIENCE, REACH, STEPS, Cursor, ScanMemo, advance, chunk_begin, cursor_init, run_steps
 
 cdef enum:
@@ -27,8 +27,8 @@ cdef int64_t scan_fill(const Dfa* dfa, const uint8_t* data, int64_t start, int64
     cdef Cursor cursor
     cursor_init(&cursor, dfa, start, ends)
     if not memo_goes_on(memo, data, text_end, start):
-        if dfa.lanes != NULL:
-            n = lanes_fill(dfa, data, start, limit, ends, capacity)
+        if dfa.courses != NULL:
+            n = courses_fill(dfa, data, start, limit, ends, capacity)
             if n > 0:
                 return n
         if capacity >= LEAST_WINDOW and limit - start >= LEAST_WINDOW:

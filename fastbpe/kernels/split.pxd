@@ -39,8 +39,8 @@ cdef class SplitTable:
     cdef Dfa dfa
     cdef readonly object transitions, ascii, pages, leaves, cuts
     cdef readonly SplitTable then
-    cdef readonly object lanes
+    cdef readonly object courses
     cdef readonly bint hopeful
     cdef const uint8_t[::1] cut_table
     cdef int cut_width
-    cdef take_lanes(self, following, opened)
+    cdef take_courses(self, following, opened)

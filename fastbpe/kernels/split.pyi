@@ -8,7 +8,7 @@ class SplitTable:
     leaves: NDArray[np.uint8]
     cuts: NDArray[np.uint8]
     then: SplitTable | None
-    lanes: tuple[NDArray[np.uint16], NDArray[np.uint8]] | None
+    courses: tuple[NDArray[np.uint16], NDArray[np.uint8]] | None
     hopeful: bool
     def __init__(
         self,
@@ -20,7 +20,7 @@ class SplitTable:
         end_class: int,
         cuts: NDArray[np.uint8],
         then: SplitTable | None = None,
-        lanes: tuple[NDArray[np.uint16], NDArray[np.uint8]] | None = None,
+        courses: tuple[NDArray[np.uint16], NDArray[np.uint8]] | None = None,
     ) -> None: ...
 
 def split_ends(

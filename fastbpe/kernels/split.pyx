@@ -22,11 +22,11 @@ cdef class SplitTable:
 
     then: a table that splits the chunks of this one again, or None. hopeful: some scans read on behind a place where
     the chunk may end, so that where it ends may depend on text that is any way off.
-    lanes: the automaton's form for ASCII (pattern/lanes.py), uint16 (n, 256) and uint8 (n,), or None.
+    courses: the automaton's form for ASCII (pattern/courses.py), uint16 (n, 256) and uint8 (n,), or None.
     """
 
     def __init__(self, transitions, ascii, pages, leaves, int invalid_class, int end_class, cuts, SplitTable then=None,
-                 lanes=None):
+                 courses=None):
         arrays = []
         for array, dtype, ndim in ((transitions, np.uint32, 2), (ascii, np.uint8, 1),
                                    (pages, np.uint16, 1), (leaves, np.uint8, 2), (cuts, np.uint8, cuts.ndim)):
@@ -73,22 +73,22 @@ cdef class SplitTable:
         self.dfa.n_states = n_states
         self.dfa.invalid_class = invalid_class
         self.dfa.end_class = end_class
-        self.dfa.lanes = NULL
-        self.lanes = lanes
-        if lanes is not None:
-            self.take_lanes(lanes[0], lanes[1])
+        self.dfa.courses = NULL
+        self.courses = courses
+        if courses is not None:
+            self.take_courses(courses[0], courses[1])
 
-    cdef take_lanes(self, following, opened):
+    cdef take_courses(self, following, opened):
         if following.dtype != np.uint16 or opened.dtype != np.uint8 or following.shape != (len(opened), 256):
-            raise ValueError("split tables: lanes of another shape or type")
-        courses = following >> 8
-        if len(opened) < 2 or int(courses.max()) >= len(opened) or courses[0].any() or courses[:, 128:].any():
+            raise ValueError("split tables: courses of another shape or type")
+        next = following >> 8
+        if len(opened) < 2 or int(next.max()) >= len(opened) or next[0].any() or next[:, 128:].any():
             raise ValueError("split tables: a course out of range")
         following, opened = np.array(following, order="C"), np.array(opened, order="C")
-        self.lanes = following, opened
+        self.courses = following, opened
         cdef const uint16_t[:, ::1] following_view = following
         cdef const uint8_t[::1] open_view = opened
-        self.dfa.lanes = &following_view[0, 0]
+        self.dfa.courses = &following_view[0, 0]
         self.dfa.open = &open_view[0]
 
 

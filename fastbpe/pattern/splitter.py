@@ -12,7 +12,7 @@ from ..kernels.spans import check_spans
 from ..kernels.split import SplitTable, split_ends, split_last_cut
 from ..text import utf8
 from .automaton import Automaton, compile_pattern
-from .lanes import lane_table
+from .courses import course_table
 from .named import resolve
 from .parser import Unsupported, parse
 from .program import NotCompilable
@@ -143,7 +143,7 @@ def _in_a_row(texts: tuple[str, ...]) -> SplitTable | None:
 
 def _table(automaton: Automaton, then: SplitTable | None = None) -> SplitTable:
     tables = kernel_tables(automaton)
-    return SplitTable(*tables, then=then, lanes=lane_table(*tables[:2]))
+    return SplitTable(*tables, then=then, courses=course_table(*tables[:2]))
 
 
 def _check(automaton: Automaton, unmatched: str) -> None:

@@ -7,19 +7,19 @@ from hypothesis import strategies as st
 
 from fastbpe.kernels.split import SplitTable, split_carefully
 from fastbpe.pattern.automaton import compile_pattern
-from fastbpe.pattern.lanes import BACK, MOST_COURSES, lane_table
+from fastbpe.pattern.courses import BACK, MOST_COURSES, course_table
 from fastbpe.pattern.named import NAMED
 from fastbpe.pattern.parser import parse
 from fastbpe.pattern.tables import kernel_tables
 
 PATTERNS = [*filter(None, NAMED.values()), r"a+b|a", r"abc|[a-c]|[^a-c]+", r"ab\d|ab|\s*\S|\s+"]
 TABLES = [kernel_tables(compile_pattern(parse(pattern))) for pattern in PATTERNS]
-LANES = [lane_table(*tables[:2]) for tables in TABLES]
+COURSES = [course_table(*tables[:2]) for tables in TABLES]
 
 
-def told(lanes, data):
+def told(courses, data):
     """Ends that the courses tell of, and whether the last may be withdrawn; None: a course was dead."""
-    following, opened = lanes
+    following, opened = courses
     course, ends = 1, set()
     for at, byte in enumerate(data):
         entry = int(following[course, byte])
@@ -32,7 +32,7 @@ def told(lanes, data):
 
 @given(st.integers(0, len(PATTERNS) - 1), st.text("ab c'sl1\n.", max_size=40).map(str.encode))
 def test_what_is_told_are_the_ends(number, data):
-    found = told(LANES[number], data)
+    found = told(COURSES[number], data)
     if found is None:
         return
     ends, open_ = found
@@ -45,7 +45,7 @@ def test_what_is_told_are_the_ends(number, data):
 
 @pytest.mark.parametrize("number", range(len(PATTERNS)))
 def test_tables(number):
-    following, opened = LANES[number]
+    following, opened = COURSES[number]
     assert following.dtype == np.uint16 and following.shape == (len(opened), 256) and len(opened) < MOST_COURSES
     assert not following[0].any() and not following[:, 128:].any()
     assert (following >> 8).max() == len(opened) - 1 and not (following & 0xF0).any()
@@ -54,11 +54,12 @@ def test_tables(number):
 
 def test_ordinary_text_is_never_left_to_the_slower_scan():
     for name in ("gpt2", "cl100k", "o200k", "llama3", "qwen2", "tekken"):
-        lanes = lane_table(*kernel_tables(compile_pattern(parse(NAMED[name])))[:2])
-        ends, _ = told(lanes, b"def it's(a, b):\n        return 'don''t' + 12345\n\n\n# They'll see.  And THEN?\n\tx\n")
+        courses = course_table(*kernel_tables(compile_pattern(parse(NAMED[name])))[:2])
+        text = b"def it's(a, b):\n        return 'don''t' + 12345\n\n\n# They'll see.  And THEN?\n\tx\n"
+        ends, _ = told(courses, text)
         assert len(ends) > 20
 
 
 def test_too_many_courses_are_refused():
     tables = kernel_tables(compile_pattern(parse(r"\d{1,300}|\D")))
-    assert lane_table(*tables[:2]) is None
+    assert course_table(*tables[:2]) is None

@@ -1,4 +1,4 @@
-"""An automaton's form for ASCII that never steps back, for kernels/lanes.pyx.
+"""An automaton's form for ASCII that never steps back, for kernels/courses.pyx.
 
 A scan that hopes for a longer match has a last place where it could have ended; should it die, the text is scanned
 anew from there. Here the scan that would begin at that place runs along already, and so does the one that would begin
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .tables import ACCEPT, BOUNDARY, STATE
 
 BACK = 3
-"""Bytes between a byte and the furthest end that it tells; kernels/lanes.pyx has a bit for each."""
+"""Bytes between a byte and the furthest end that it tells; kernels/courses.pyx has a bit for each."""
 MOST_COURSES = 256
 SAID = BACK + 1
 """Instead of a distance: the place has been said."""
@@ -32,7 +32,7 @@ class Scan(NamedTuple):
 Course = tuple[Scan, ...]  # each begins at the last place of the one before it; the last one has no such place
 
 
-def lane_table(
+def course_table(
     transitions: NDArray[np.uint32], ascii: NDArray[np.uint8]
 ) -> tuple[NDArray[np.uint16], NDArray[np.uint8]] | None:
     """The courses of an automaton as in kernels/dfa.pxd: following, uint16 (n, 256), and open, uint8 (n,).

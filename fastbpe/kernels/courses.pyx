@@ -1,12 +1,12 @@
-"""Scanning text that is mostly ASCII: a byte of each of several stretches in turn, and a bit for each byte.
+"""Scanning text that is mostly ASCII: a byte of each of several strips of the text in turn, and a bit for each byte.
 
 An entry of the table is the next course times 256, and in its lower four bits the ends that the byte tells: one before
 the byte itself, or up to three bytes further back. For each byte these four, its *mark*, are written down, without a
-branch, and of the marks of 64 bytes a word of bits is made; the table takes no step back, so all lanes go at one pace.
-A lane that comes upon what the table does not know (course 0) is lost until the next word of 64 bytes, where it begins
+branch, and of the marks of 64 bytes a word of bits is made; the table takes no step back, so all strips go at one pace.
+A strip that comes upon what the table does not know (course 0) is lost until the next word of 64 bytes, where it begins
 anew.
 
-But for the first, a lane begins where there may be no boundary, and what it says counts from the first end that
+But for the first, a strip begins where there may be no boundary, and what it says counts from the first end that
 it has in common with a scan from the last end that is certain: what follows an end depends on nothing before it.
 
 From marks to bits and from bits to places is a third of the work; where the processor has AVX-512 (VBMI2), it does
@@ -29,14 +29,14 @@ cdef extern from *:
 
     /* What the four bits of 64 marks say: `bits` of the ends among these bytes, the first is the lowest bit, and `late`
        of those in the 64 bytes before. */
-    static inline void lanes_join(
+    static inline void courses_join(
         uint64_t here, uint64_t one, uint64_t two, uint64_t three, uint64_t *bits, uint64_t *late
     ) {
         *bits = here | one >> 1 | two >> 2 | three >> 3;
         *late = one << 63 | two << 62 | three << 61;
     }
 
-    static void lanes_gather(const uint8_t *marks, uint64_t *bits, uint64_t *late) {
+    static void courses_gather(const uint8_t *marks, uint64_t *bits, uint64_t *late) {
         uint64_t back[4] = {0, 0, 0, 0};
     #if defined(__SSE2__)
         for (int i = 0; i < 4; i++) {
@@ -58,11 +58,11 @@ cdef extern from *:
                 back[k] |= (some >> k & UINT64_C(0x0101010101010101)) * UINT64_C(0x0102040810204080) >> 56 << 8 * i;
         }
     #endif
-        lanes_join(back[0], back[1], back[2], back[3], bits, late);
+        courses_join(back[0], back[1], back[2], back[3], bits, late);
     }
 
     /* The place of the lowest bit that is set; `word` is not 0. */
-    static inline int lanes_lowest(uint64_t word) {
+    static inline int courses_lowest(uint64_t word) {
     #if defined(__GNUC__) || defined(__clang__)
         return __builtin_ctzll(word);
     #else
@@ -73,7 +73,7 @@ cdef extern from *:
     }
 
     /* Writes base + the place of each bit that is set, eight at a time, and returns how many they are. */
-    static int64_t lanes_write(uint64_t word, int64_t base, int64_t *out) {
+    static int64_t courses_write(uint64_t word, int64_t base, int64_t *out) {
         uint64_t sum = word - (word >> 1 & UINT64_C(0x5555555555555555));
         int64_t n, i;
         sum = (sum & UINT64_C(0x3333333333333333)) + (sum >> 2 & UINT64_C(0x3333333333333333));
@@ -81,7 +81,7 @@ cdef extern from *:
         n = (int64_t)(sum * UINT64_C(0x0101010101010101) >> 56);
         for (i = 0; i < n; i += 8)
             for (int k = 0; k < 8; k++) {
-                out[i + k] = base + lanes_lowest(word | UINT64_C(1) << 63);
+                out[i + k] = base + courses_lowest(word | UINT64_C(1) << 63);
                 word &= word - 1;
             }
         return n;
@@ -89,18 +89,18 @@ cdef extern from *:
 
     #if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9))
     #include <immintrin.h>
-    #define LANES_WIDE_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")))
+    #define COURSES_WIDE_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")))
 
-    LANES_WIDE_TARGET static void lanes_gather_wide(const uint8_t *marks, uint64_t *bits, uint64_t *late) {
+    COURSES_WIDE_TARGET static void courses_gather_wide(const uint8_t *marks, uint64_t *bits, uint64_t *late) {
         const __m512i some = _mm512_loadu_si512(marks);
-        lanes_join(
+        courses_join(
             _mm512_test_epi8_mask(some, _mm512_set1_epi8(1)), _mm512_test_epi8_mask(some, _mm512_set1_epi8(2)),
             _mm512_test_epi8_mask(some, _mm512_set1_epi8(4)), _mm512_test_epi8_mask(some, _mm512_set1_epi8(8)),
             bits, late);
     }
 
-    /* lanes_write by a compression of bytes. */
-    LANES_WIDE_TARGET static int64_t lanes_write_wide(uint64_t word, int64_t base, int64_t *out) {
+    /* courses_write by a compression of bytes. */
+    COURSES_WIDE_TARGET static int64_t courses_write_wide(uint64_t word, int64_t base, int64_t *out) {
         static const uint8_t counting[64] = {
             0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28,
             29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55,
@@ -120,61 +120,61 @@ cdef extern from *:
         return n;
     }
 
-    static int lanes_has_wide(void) {
+    static int courses_has_wide(void) {
         __builtin_cpu_init();
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
             && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi2")
             && __builtin_cpu_supports("popcnt");
     }
     #else
-    #define lanes_gather_wide lanes_gather
-    #define lanes_write_wide lanes_write
-    static int lanes_has_wide(void) { return 0; }
+    #define courses_gather_wide courses_gather
+    #define courses_write_wide courses_write
+    static int courses_has_wide(void) { return 0; }
     #endif
     """
-    void lanes_gather(const uint8_t* marks, uint64_t* bits, uint64_t* late) noexcept nogil
-    void lanes_gather_wide(const uint8_t* marks, uint64_t* bits, uint64_t* late) noexcept nogil
-    int64_t lanes_write(uint64_t word, int64_t base, int64_t* out) noexcept nogil
-    int64_t lanes_write_wide(uint64_t word, int64_t base, int64_t* out) noexcept nogil
-    bint lanes_has_wide() noexcept nogil
+    void courses_gather(const uint8_t* marks, uint64_t* bits, uint64_t* late) noexcept nogil
+    void courses_gather_wide(const uint8_t* marks, uint64_t* bits, uint64_t* late) noexcept nogil
+    int64_t courses_write(uint64_t word, int64_t base, int64_t* out) noexcept nogil
+    int64_t courses_write_wide(uint64_t word, int64_t base, int64_t* out) noexcept nogil
+    bint courses_has_wide() noexcept nogil
 
-cdef bint WIDE_BITS = lanes_has_wide()
+cdef bint WIDE_BITS = courses_has_wide()
 
 cdef enum:
-    LANES = 8            # as many as keep their course in a register
-    WORDS = 16           # of 64 bytes in a lane
+    STRIPS = 8           # as many as keep their course in a register
+    WORDS = 16           # of 64 bytes in a strip
     FEW_WORDS = 3        # the same where there is less text
     END_BYTES = 3        # bytes for which there must be room for an end; where there are more ends, work is lost
     START = 256          # the course at the beginning of a chunk
     COURSE = 0xFF00
     WIDE = 8             # one of so many words outside ASCII is too much
 
-cdef struct Lanes:
-    uint64_t bits[LANES * WORDS]     # the word's first byte is the lowest bit
-    uint32_t courses[LANES * WORDS]  # behind each word, 0: lost
-    int64_t words                    # in a lane
+cdef struct Strips:
+    uint64_t bits[STRIPS * WORDS]     # the word's first byte is the lowest bit
+    uint32_t courses[STRIPS * WORDS]  # behind each word, 0: lost
+    int64_t words                     # in a strip
 
 
 def use_wide(bint wanted):
     """Whether ends are written by AVX-512 from now on: if wanted, and where there is any. For tests."""
     global WIDE_BITS
-    WIDE_BITS = wanted and lanes_has_wide()
+    WIDE_BITS = wanted and courses_has_wide()
     return WIDE_BITS
 
 
-cdef int64_t lanes_fill(const Dfa* dfa, const uint8_t* data, int64_t start, int64_t limit, int64_t* ends,
-                        int64_t capacity) noexcept nogil:
-    cdef Lanes lanes
-    cdef int64_t n = min(limit - start, END_BYTES * capacity) // (64 * LANES)
-    lanes.words = WORDS if n >= WORDS else FEW_WORDS
-    if n < FEW_WORDS or too_wide(data + start, 64 * LANES * lanes.words):
+cdef int64_t courses_fill(const Dfa* dfa, const uint8_t* data, int64_t start, int64_t limit, int64_t* ends,
+                          int64_t capacity) noexcept nogil:
+    cdef Strips strips
+    cdef int64_t n = min(limit - start, END_BYTES * capacity) // (64 * STRIPS)
+    strips.words = WORDS if n >= WORDS else FEW_WORDS
+    if n < FEW_WORDS or too_wide(data + start, 64 * STRIPS * strips.words):
         return 0
-    # The distance between lanes must be known to the compiler.
-    if lanes.words == WORDS:
-        run_lanes(dfa.lanes, data + start, WORDS, &lanes)
+    # The distance between strips must be known to the compiler.
+    if strips.words == WORDS:
+        run_strips(dfa.courses, data + start, WORDS, &strips)
     else:
-        run_lanes(dfa.lanes, data + start, FEW_WORDS, &lanes)
-    return collect(dfa, data, start, &lanes, ends, capacity)
+        run_strips(dfa.courses, data + start, FEW_WORDS, &strips)
+    return collect(dfa, data, start, &strips, ends, capacity)
 
 
 cdef bint too_wide(const uint8_t* text, int64_t n) noexcept nogil:
@@ -206,73 +206,73 @@ cdef inline void step_all(const uint16_t* table, const uint8_t* text, int64_t ap
     step(table, text[7 * apart], &courses[7], &marks[448])
 
 
-cdef inline void run_lanes(const uint16_t* table, const uint8_t* text, int64_t words, Lanes* lanes) noexcept nogil:
-    cdef uint64_t courses[LANES]
-    cdef uint8_t marks[64 * LANES]
+cdef inline void run_strips(const uint16_t* table, const uint8_t* text, int64_t words, Strips* strips) noexcept nogil:
+    cdef uint64_t courses[STRIPS]
+    cdef uint8_t marks[64 * STRIPS]
     cdef uint64_t late = 0
     cdef int64_t word, at, i
-    cdef int lane
-    for lane in range(LANES):
-        courses[lane] = START
+    cdef int strip
+    for strip in range(STRIPS):
+        courses[strip] = START
     for word in range(words):
         for i in range(64):
             step_all(table, text + i, 64 * words, courses, marks + i)
         text += 64
-        for lane in range(LANES):
-            at = lane * words + word
+        for strip in range(STRIPS):
+            at = strip * words + word
             if WIDE_BITS:
-                lanes_gather_wide(marks + 64 * lane, &lanes.bits[at], &late)
+                courses_gather_wide(marks + 64 * strip, &strips.bits[at], &late)
             else:
-                lanes_gather(marks + 64 * lane, &lanes.bits[at], &late)
-            lanes.courses[at] = <uint32_t>courses[lane]
-            if courses[lane] == 0:
-                courses[lane] = START
+                courses_gather(marks + 64 * strip, &strips.bits[at], &late)
+            strips.courses[at] = <uint32_t>courses[strip]
+            if courses[strip] == 0:
+                courses[strip] = START
             elif word:
                 # The first bytes told of ends in the word before.
-                lanes.bits[at - 1] |= late
+                strips.bits[at - 1] |= late
 
 
-cdef int64_t collect(const Dfa* dfa, const uint8_t* data, int64_t start, const Lanes* lanes, int64_t* ends,
+cdef int64_t collect(const Dfa* dfa, const uint8_t* data, int64_t start, const Strips* strips, int64_t* ends,
                      int64_t capacity) noexcept nogil:
-    """The certain ends, up to where the lanes stop or there is too little room."""
-    cdef int64_t n_words = LANES * lanes.words, word = 0, n = 0, certain = 0, met
+    """The certain ends, up to where the strips stop or there is too little room."""
+    cdef int64_t n_words = STRIPS * strips.words, word = 0, n = 0, certain = 0, met
     cdef bint follows = True  # what is said of the word counts
     cdef uint64_t bits
     while word < n_words and n + 64 <= capacity:
-        if word and (lanes.courses[word - 1] == 0 or word % lanes.words == 0) or lanes.courses[word] == 0:
+        if word and (strips.courses[word - 1] == 0 or word % strips.words == 0) or strips.courses[word] == 0:
             if follows:
-                n = without_open(dfa, lanes, word, n, certain)
+                n = without_open(dfa, strips, word, n, certain)
             follows = False
-            if lanes.courses[word] == 0:
+            if strips.courses[word] == 0:
                 word += 1
                 continue
-        bits = lanes.bits[word]
+        bits = strips.bits[word]
         if not follows:
-            met = meet(dfa, data, start, word, lanes, ends, &n, capacity)
+            met = meet(dfa, data, start, word, strips, ends, &n, capacity)
             if met < 0:
                 return n
             follows = True
             certain = n
             word = (met - start) >> 6
             # Twice, because all 64 bits may have to go.
-            bits = lanes.bits[word] >> ((met - start) & 63) >> 1 << 1 << ((met - start) & 63)
+            bits = strips.bits[word] >> ((met - start) & 63) >> 1 << 1 << ((met - start) & 63)
             if n + 64 > capacity:
                 break
         n += write_ends(bits, start + 64 * word, ends + n)
         word += 1
-    return without_open(dfa, lanes, word, n, certain) if follows else n
+    return without_open(dfa, strips, word, n, certain) if follows else n
 
 
-cdef inline int64_t without_open(const Dfa* dfa, const Lanes* lanes, int64_t word, int64_t n,
+cdef inline int64_t without_open(const Dfa* dfa, const Strips* strips, int64_t word, int64_t n,
                                  int64_t certain) noexcept nogil:
     """n, less one when the last end before the word may be withdrawn."""
-    return n - 1 if word > 0 and n > certain and dfa.open[lanes.courses[word - 1] >> 8] else n
+    return n - 1 if word > 0 and n > certain and dfa.open[strips.courses[word - 1] >> 8] else n
 
 
-cdef int64_t meet(const Dfa* dfa, const uint8_t* data, int64_t start, int64_t word, const Lanes* lanes, int64_t* ends,
+cdef int64_t meet(const Dfa* dfa, const uint8_t* data, int64_t start, int64_t word, const Strips* strips, int64_t* ends,
                   int64_t* n, int64_t capacity) noexcept nogil:
-    """Scans on from the last end, to the first that a lane has too, in this word or behind it; -1: none was found."""
-    cdef int64_t n_words = LANES * lanes.words, limit = start + 64 * n_words, at, end
+    """Scans on from the last end, to the first that a strip has too, in this word or behind it; -1: none was found."""
+    cdef int64_t n_words = STRIPS * strips.words, limit = start + 64 * n_words, at, end
     cdef Cursor cursor
     cursor_init(&cursor, dfa, ends[n[0] - 1] if n[0] else start, ends + n[0])
     while cursor.at + REACH <= limit and cursor.out + STEPS <= ends + capacity:
@@ -283,11 +283,11 @@ cdef int64_t meet(const Dfa* dfa, const uint8_t* data, int64_t start, int64_t wo
             end = ends[n[0]]
             n[0] += 1
             at = (end - start) >> 6
-            if at >= word and lanes.courses[at] and lanes.bits[at] >> ((end - start) & 63) & 1:
+            if at >= word and strips.courses[at] and strips.bits[at] >> ((end - start) & 63) & 1:
                 return end
     return -1
 
 
 cdef inline int64_t write_ends(uint64_t bits, int64_t base, int64_t* out) noexcept nogil:
     """Writes the places of the bits and returns how many they are; there is room for 64 places."""
-    return lanes_write_wide(bits, base, out) if WIDE_BITS else lanes_write(bits, base, out)
+    return courses_write_wide(bits, base, out) if WIDE_BITS else courses_write(bits, base, out)

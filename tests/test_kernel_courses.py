@@ -1,4 +1,4 @@
-"""Lanes against the scan of one unit at a time, on texts that are long enough for them."""
+"""Courses against the scan of one unit at a time, on texts that are long enough for them."""
 
 import random
 
@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastbpe.kernels.lanes import use_wide
+from fastbpe.kernels.courses import use_wide
 from fastbpe.kernels.split import SplitTable, split_carefully, split_ends
 from fastbpe.pattern.automaton import compile_pattern
-from fastbpe.pattern.lanes import lane_table
+from fastbpe.pattern.courses import course_table
 from fastbpe.pattern.named import NAMED
 from fastbpe.pattern.parser import parse
 from fastbpe.pattern.tables import kernel_tables
@@ -25,7 +25,7 @@ WORDS = [
 
 def table_of(pattern):
     tables = kernel_tables(compile_pattern(parse(pattern)))
-    return SplitTable(*tables, lanes=lane_table(*tables[:2]))
+    return SplitTable(*tables, courses=course_table(*tables[:2]))
 
 
 TABLES = [table_of(pattern) for pattern in PATTERNS]

@@ -1,0 +1,3 @@
+"""Reached from Python through split.pyi: split_ends, with tables that have courses."""
+
+def use_wide(wanted: bool) -> bool: ...

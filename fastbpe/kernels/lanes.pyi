@@ -1,3 +1,0 @@
-"""Reached from Python through split.pyi: split_ends, with tables that have lanes."""
-
-def use_wide(wanted: bool) -> bool: ...
