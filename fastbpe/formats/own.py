@@ -21,8 +21,9 @@ Equal tokenizers with equal records give equal files: no clock, path or rate is 
 
 import json
 import os
-from bisect import insort
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -77,13 +78,10 @@ def dumps(tokenizer: Tokenizer) -> bytes:
         **({"kept_tokens": list(model.kept_tokens)} if model.kept_tokens else {}),
         "record": model.record,
     }
-    tokens = [*zip(model.ids.tolist(), _readable(model.tokens), strict=True)]
-    for name, id in model.special_tokens.items():
-        insort(tokens, (id, name), key=itemgetter(0))
     counts = [None] * len(model.merges) if model.counts is None else model.counts.tolist()
-    merges = [(*merge, count) for merge, count in zip(model.merges.tolist(), counts, strict=True)]
+    merges = ((*merge, count) for merge, count in zip(model.merges.tolist(), counts, strict=True))
     lines = [f"{_compact(key)}: {json.dumps(value, ensure_ascii=False)}".encode() for key, value in head.items()]
-    for key, rows in ((b"tokens", tokens), (b"merges", merges)):
+    for key, rows in ((b"tokens", chain.from_iterable(_ascending(model))), (b"merges", merges)):
         # A line for each row; a newline inside of one would stand there as \n.
         lines.append(b'"%s": [\n%s]' % (key, _rows(rows)[:-1].replace(b"\n", b",\n")))
     return b"{\n" + b",\n".join(lines) + b"\n}\n"
@@ -219,6 +217,17 @@ def _token(value: Any, place: str) -> bytes:
     except (ValueError, TypeError):
         pass
     raise FormatError(f"{place}: {value!r} is neither a text nor a list of byte values")
+
+
+def _ascending(model: Model) -> Iterator[Iterable[tuple[int, str | list[int]]]]:
+    """Stretches of (id, token), special tokens in their places among the ordinary ones; to be taken in order."""
+    ids, tokens, start = model.ids.tolist(), _readable(model.tokens), 0
+    for name, id in sorted(model.special_tokens.items(), key=itemgetter(1)):
+        stop = bisect_left(ids, id)
+        yield zip(ids[start:stop], tokens, strict=False)
+        yield ((id, name),)
+        start = stop
+    yield zip(ids[start:], tokens, strict=True)
 
 
 def _readable(tokens: Iterable[bytes]) -> Iterator[str | list[int]]:
