@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastbpe.errors import ParameterError, UnknownCharacterError, check_choice
-from fastbpe.kernels.idlist import IdBuffer
+from fastbpe.kernels.idlist import ID_LIMIT, IdBuffer
 from fastbpe.kernels.spans import check_spans
 from fastbpe.model import CHARACTER_PATTERN, CHARACTERS, PLACEMENTS, Model, list_names
 from fastbpe.specials import Data, Names
 from fastbpe.text import to_bytes
 from fastbpe.tokenizer import Text, Tokenizer, chunk_spans, roles_of
 
-_NO_ID = np.uint32(2**32 - 1)
+_NO_ID = np.uint32(ID_LIMIT)
 
 Bytes = bytes | NDArray[np.uint8]
 

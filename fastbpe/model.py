@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastbpe.errors import DataError, ParameterError, check_choice
+from fastbpe.kernels.idlist import ID_LIMIT
 from fastbpe.kernels.special import MAX_SPECIAL_BYTES
 from fastbpe.kernels.tokens import first_wrong_merge, tokens_of_merges
 from fastbpe.lastpairs import last_halves
@@ -28,7 +29,6 @@ CHARACTERS = "characters"
 PRIORITIES = ("merge list", "rank table", CHARACTERS)
 CHARACTER_PATTERN = "(?s:.)"
 """The pattern of a character tokenizer: each character is a chunk."""
-ID_LIMIT = 2**32 - 1  # the largest uint32 marks "no id" in kernels
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fastbpe.errors import DataError
+from fastbpe.kernels.idlist import ID_LIMIT
 from fastbpe.kernels.tokens import TokenBytes
 from fastbpe.model import Model
 
@@ -80,7 +81,7 @@ def _id_array(ids: ArrayLike) -> NDArray[np.uint32]:
     array = np.asarray(ids)
     if array.dtype.kind in "Of" and array.ndim == 1:  # integers of any size, or what is no id at all
         for at, id in enumerate(cast(Iterable[object], ids)):
-            if isinstance(id, int) and not 0 <= id < 2**32:
+            if isinstance(id, int) and not 0 <= id < ID_LIMIT:
                 raise DataError(f"id {id} at position {at} is not in the vocabulary")
     if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
         raise DataError(f"ids must be a flat sequence of integers, not {array.dtype} of {array.ndim} dimensions")
@@ -88,11 +89,11 @@ def _id_array(ids: ArrayLike) -> NDArray[np.uint32]:
         return array
     if array.dtype == np.int64:
         # Without its sign a negative number is a large one: one look at the largest, which short lists feel.
-        fits = array.view(np.uint64).max(initial=0) < 2**32
+        fits = array.view(np.uint64).max(initial=0) < ID_LIMIT
     else:
-        fits = array.dtype in (np.uint8, np.uint16) or bool(((array >= 0) & (array < 2**32)).all())
+        fits = array.dtype in (np.uint8, np.uint16) or bool(((array >= 0) & (array < ID_LIMIT)).all())
     if not fits:
-        raise _unknown(array, int(np.argmax((array < 0) | (array >= 2**32))))
+        raise _unknown(array, int(np.argmax((array < 0) | (array >= ID_LIMIT))))
     return array.astype(np.uint32)
 
 

@@ -22,7 +22,7 @@ from fastbpe.errors import DataError, FormatError, ParameterError, PatternError
 from fastbpe.formats import holding
 from fastbpe.formats.config import added, beside, config_files
 from fastbpe.formats.reading import Given, shown, tokenizer_of, whole
-from fastbpe.model import ID_LIMIT
+from fastbpe.kernels.idlist import ID_LIMIT
 from fastbpe.pattern.named import NAMED
 from fastbpe.pattern.spelling import oniguruma
 from fastbpe.pattern.splitter import Splitter

@@ -35,7 +35,8 @@ from fastbpe.atomic import atomic_write
 from fastbpe.characters import CharTokenizer
 from fastbpe.errors import FormatError
 from fastbpe.formats.reading import naming, parse_json, read_bytes
-from fastbpe.model import CHARACTERS, ID_LIMIT, Model
+from fastbpe.kernels.idlist import ID_LIMIT
+from fastbpe.model import CHARACTERS, Model
 from fastbpe.tokenizer import Tokenizer
 
 FORMAT = "fastbpe tokenizer"

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastbpe.errors import DataError, FormatError, ParameterError, PatternError
-from fastbpe.model import ID_LIMIT, Model, list_names
+from fastbpe.kernels.idlist import ID_LIMIT
+from fastbpe.model import Model, list_names
 from fastbpe.pattern.splitter import Splitter
 from fastbpe.tokenizer import Tokenizer
 

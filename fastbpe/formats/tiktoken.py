@@ -14,7 +14,7 @@ from pathlib import Path
 from fastbpe.errors import FormatError
 from fastbpe.formats import holding
 from fastbpe.formats.reading import Given, check_lines, parse_json, read_bytes, shown, tokenizer_of, whole
-from fastbpe.model import ID_LIMIT
+from fastbpe.kernels.idlist import ID_LIMIT
 from fastbpe.pattern.spelling import fancy_regex
 from fastbpe.tokenizer import Tokenizer
 

@@ -3,6 +3,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+ID_LIMIT: int
+
 class IdBuffer:
     def __init__(self, values: Iterable[int] = ()) -> None: ...
     @property

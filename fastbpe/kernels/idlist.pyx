@@ -6,13 +6,16 @@ from libc.string cimport memcpy
 
 from fastbpe.errors import ParameterError
 
+ID_LIMIT = 2**32 - 1
+"""Ids lie below it: the largest uint32 marks in kernels that there is none."""
+
 
 cdef class IdBuffer:
     """Owner of the memory behind an array of ids; made from `values`, or in C by `take`."""
 
     def __init__(self, values=()):
         for value in values:
-            if not 0 <= value < 2**32:
+            if not 0 <= value < ID_LIMIT:
                 raise ParameterError(f"{value} is not an id")
             idlist_reserve(&self.list, 1)
             self.list.ids[self.list.n] = value

@@ -10,6 +10,7 @@ from libc.stdlib cimport free, malloc
 from fastbpe.kernels.pairmap cimport pair_key, pairmap_free, pairmap_init, pairmap_insert
 
 from fastbpe.errors import ParameterError
+from fastbpe.kernels.idlist import ID_LIMIT
 
 
 cdef class MergeList:
@@ -24,11 +25,11 @@ cdef class MergeList:
                   bint shared_ranks=False, int64_t room=0):
         if byte_ids.shape[0] != 256 or merges.shape[1] != 3:
             raise ParameterError("expected 256 byte ids and three columns of merges")
-        cdef int64_t i, n = merges.shape[0]
+        cdef int64_t i, limit = ID_LIMIT, n = merges.shape[0]
         if n + room >= 2**31:
             raise ParameterError(f"{n + room} merges are too many")
         for i in range(3 * n):
-            if not 0 <= (&merges[0, 0])[i] < 2**32 - 1:
+            if not 0 <= (&merges[0, 0])[i] < limit:
                 raise ParameterError(f"merges[{i // 3}]: {(&merges[0, 0])[i]} is not an id")
         with nogil:
             _build(&self.table, &byte_ids[0], &merges[0, 0] if n else NULL, n, shared_ranks, room)

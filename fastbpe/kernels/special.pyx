@@ -17,6 +17,7 @@ from fastbpe.kernels.spans cimport Span
 from fastbpe.kernels.special cimport Trie, TrieNode, trie_child, trie_find
 
 from fastbpe.errors import ParameterError
+from fastbpe.kernels.idlist import ID_LIMIT
 
 MAX_SPECIAL_BYTES = 1024
 
@@ -42,8 +43,8 @@ cdef class SpecialTrie:
                 raise ParameterError(
                     f"the special token {token[:20]!r}... has {len(token):,} bytes: at most {MAX_SPECIAL_BYTES:,}"
                 )
-            if not 0 <= id < 2**32:
-                raise ParameterError(f"the id {id} of special token {token!r} is outside 0 .. 2**32 - 1")
+            if not 0 <= id < ID_LIMIT:
+                raise ParameterError(f"the id {id} of special token {token!r} is outside 0 .. {ID_LIMIT - 1}")
             self._add(token, id)
         firsts = {token[0] for token, _ in self.tokens}
         self.trie.first = firsts.pop() if len(firsts) == 1 else -1
