@@ -29,6 +29,14 @@ def temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
         yield
 
 
+@pytest.fixture(scope="module")
+def no_waiting_for_the_disk() -> Iterator[None]:
+    """For tests that write much: what they write need not outlive the machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
 @pytest.fixture
 def fastbpe_command(capsys: pytest.CaptureFixture[str]) -> Shell:
     return Shell(capsys)

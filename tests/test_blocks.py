@@ -1,6 +1,7 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from whole_documents import documents_of
 
 from fastbpe.corpus.blocks import Piece, SourcePiece, pack
 
@@ -9,18 +10,6 @@ def cut(document: bytes, cuts: list[int]) -> list[bytes]:
     """A document in parts, some of them empty."""
     places = sorted(min(c, len(document)) for c in cuts)
     return [document[a:b] for a, b in zip([0, *places], [*places, len(document)], strict=True)]
-
-
-def documents_of(blocks):
-    documents, current = [], b""
-    for block in blocks:
-        start = 0
-        for end in block.ends.tolist():
-            documents.append(current + block.data[start:end].tobytes())
-            current, start = b"", end
-        current += block.data[start:].tobytes()
-    assert current == b""
-    return documents
 
 
 sources = st.lists(st.tuples(st.binary(max_size=9), st.lists(st.integers(0, 9), max_size=3)), max_size=12)

@@ -1,12 +1,12 @@
 """Every awkward input of make_messy.py gets its right outcome: its documents, or the reason why not."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from whole_documents import documents_of
 
 from fastbpe.corpus.sources import Corpus, files
 from fastbpe.errors import DataError, DataWarning
@@ -14,6 +14,8 @@ from fastbpe.pipeline.count import count_chunks
 from fastbpe.pipeline.encode import encode_dataset
 from fastbpe.pipeline.verify import verify_dataset
 from fastbpe.tokenizer import Tokenizer
+
+pytestmark = pytest.mark.usefixtures("no_waiting_for_the_disk")
 
 pytest.importorskip("pyarrow", reason="the files are made with pyarrow")
 pytest.importorskip("zstandard", reason="the files are made with zstandard")
@@ -62,25 +64,10 @@ def messy(tmp_path_factory):
     return folder / "files", {entry["file"]: entry for entry in json.loads((folder / "manifest.json").read_text())}
 
 
-@pytest.fixture(autouse=True, scope="module")
-def no_waiting_for_the_disk():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda descriptor: None)
-        yield
-
-
 def read(path, block_bytes=1 << 20, **options):
     """Documents of a file, and its report."""
     corpus = Corpus(files(path, **options))
-    documents, current = [], b""
-    for block in corpus.blocks(block_bytes):
-        start = 0
-        for end in block.ends.tolist():
-            documents.append(current + block.data[start:end].tobytes())
-            current, start = b"", end
-        current += block.data[start:].tobytes()
-    assert not current
-    return documents, corpus.reports[0]
+    return documents_of(corpus.blocks(block_bytes)), corpus.reports[0]
 
 
 def test_every_entry(messy):

@@ -1,6 +1,5 @@
 import io
 import json
-import os
 import tempfile
 from pathlib import Path
 
@@ -17,14 +16,9 @@ from fastbpe.pipeline.encode import encode_dataset
 from fastbpe.shards import TokenShards
 from fastbpe.tokenizer import Tokenizer
 
+pytestmark = pytest.mark.usefixtures("no_waiting_for_the_disk")
+
 TOKENIZER = Tokenizer.from_merges([(97, 98)], pattern="none", special_tokens=["<e>"])
-
-
-@pytest.fixture(autouse=True, scope="module")
-def no_waiting_for_the_disk():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda descriptor: None)
-        yield
 
 
 def decoded(directory, documents="raw"):

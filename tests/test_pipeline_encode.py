@@ -23,15 +23,10 @@ from fastbpe.shards.texts import read_texts
 from fastbpe.shards.writer import ShardWriter
 from fastbpe.tokenizer import Tokenizer
 
+pytestmark = pytest.mark.usefixtures("no_waiting_for_the_disk")
+
 TOKENIZER = Tokenizer.from_merges([(97, 98), (256, 99)], pattern="gpt2", special_tokens=["<s>", "<e>"])
 BOS, EOS = TOKENIZER.special_tokens["<s>"], TOKENIZER.special_tokens["<e>"]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def no_waiting_for_the_disk():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda descriptor: None)
-        yield
 
 
 def contents(directory):

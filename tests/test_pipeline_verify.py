@@ -1,4 +1,3 @@
-import os
 import tempfile
 from pathlib import Path
 
@@ -15,14 +14,9 @@ from fastbpe.pipeline.verify import Verified, verify_dataset
 from fastbpe.text import counted
 from fastbpe.tokenizer import Tokenizer
 
+pytestmark = pytest.mark.usefixtures("no_waiting_for_the_disk")
+
 TOKENIZER = Tokenizer.from_merges([(97, 98)], pattern="none", special_tokens=["<e>"])
-
-
-@pytest.fixture(autouse=True, scope="module")
-def no_waiting_for_the_disk():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda descriptor: None)
-        yield
 
 
 lists = st.lists(st.sampled_from([b"", b"a", b"ab", b"abab", b"b" * 9]), max_size=6)

@@ -1,4 +1,5 @@
 import pytest
+from whole_documents import documents_of
 
 from fastbpe.corpus.sources import Corpus, documents
 from fastbpe.errors import DataError, ParameterError
@@ -6,14 +7,7 @@ from fastbpe.errors import DataError, ParameterError
 
 def read(source, block_bytes=1 << 20):
     corpus = Corpus(source)
-    found, current = [], b""
-    for block in corpus.blocks(block_bytes):
-        start = 0
-        for end in block.ends.tolist():
-            found.append(current + block.data[start:end].tobytes())
-            current, start = b"", end
-        current += block.data[start:].tobytes()
-    return found, corpus.reports[0]
+    return documents_of(corpus.blocks(block_bytes)), corpus.reports[0]
 
 
 def test_mappings():

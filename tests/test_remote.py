@@ -6,6 +6,7 @@ import threading
 
 import fsspec
 import pytest
+from whole_documents import documents_of
 
 from fastbpe.corpus.remote import expand_address, is_address, shown
 from fastbpe.corpus.sources import Corpus, files
@@ -15,14 +16,7 @@ from fastbpe.errors import DataError, ParameterError
 def read(*addresses, **options):
     corpus = Corpus(files(*addresses, **options))
     assert corpus.survey() is None
-    found, current = [], b""
-    for block in corpus.blocks():
-        start = 0
-        for end in block.ends.tolist():
-            found.append(current + block.data[start:end].tobytes())
-            current, start = b"", end
-        current += block.data[start:].tobytes()
-    return found, corpus.reports
+    return documents_of(corpus.blocks()), corpus.reports
 
 
 @pytest.fixture

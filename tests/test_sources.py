@@ -7,22 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from whole_documents import documents_of
 
 from fastbpe.corpus.sources import Corpus, documents, files
 from fastbpe.errors import DataError, ParameterError
 from fastbpe.text import to_bytes
-
-
-def documents_of(blocks):
-    documents, current = [], b""
-    for block in blocks:
-        start = 0
-        for end in block.ends.tolist():
-            documents.append(current + block.data[start:end].tobytes())
-            current, start = b"", end
-        current += block.data[start:].tobytes()
-    assert current == b""
-    return documents
 
 
 @settings(deadline=None)

@@ -15,12 +15,7 @@ from fastbpe.errors import FastbpeError, FormatError, ParameterError
 from fastbpe.shards.journal import begin
 from fastbpe.shards.writer import ShardWriter, check_entered, disk_error
 
-
-@pytest.fixture(autouse=True, scope="module")
-def no_waiting_for_the_disk():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda descriptor: None)
-        yield
+pytestmark = pytest.mark.usefixtures("no_waiting_for_the_disk")
 
 
 documents = st.lists(st.lists(st.integers(0, 299), max_size=7), max_size=8)

@@ -8,7 +8,6 @@ times faster where tokens are made of lower ones, as they are in published table
 import numpy as np
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memmove
 
 from fastbpe.kernels.bpe cimport BPE_SMALL_MAX, BpeScratch, bpe_free, bpe_long, bpe_small
@@ -47,23 +46,14 @@ def last_pairs(
 
     A byte's row is -1, -1 too. Raises ValueError for arrays that contradict each other.
     """
-    cdef int64_t n = ids.shape[0], row, longest = 0
-    cdef uint32_t* parts
-    _check_tokens(data, starts, n)
-    for row in range(n):
-        longest = max(longest, starts[row + 1] - starts[row])
+    cdef int64_t n = ids.shape[0], row
+    cdef uint32_t[::1] parts = np.empty(_longest_token(data, starts, n) + 1, np.uint32)
     out = np.full((n, 2), -1, np.int64)
     cdef int64_t[:, ::1] pairs = out
-    parts = <uint32_t*>malloc(<size_t>(longest + 1) * sizeof(uint32_t))
-    if parts == NULL:
-        raise MemoryError
-    try:
-        with nogil:
-            for row in range(n):
-                _last_pair(&merges.table, &data[starts[row]], starts[row + 1] - starts[row], ids[row], parts,
-                           &pairs[row, 0])
-    finally:
-        free(parts)
+    with nogil:
+        for row in range(n):
+            _last_pair(&merges.table, &data[starts[row]], starts[row + 1] - starts[row], ids[row], &parts[0],
+                       &pairs[row, 0])
     return out
 
 
@@ -78,19 +68,13 @@ def rising_pairs(
     Only pairs that build a token ever merge: before another pair can make its bytes, that one has. So where every
     token that has a -1, -1 here can be cut in two tokens only if both are lower than itself, this is last_pairs.
     """
-    cdef int64_t n = ids.shape[0], row, longest = 0, length, count
-    cdef uint32_t* parts = NULL
+    cdef int64_t n = ids.shape[0], row, length, count
+    cdef uint32_t[::1] parts = np.empty(_longest_token(data, starts, n) + 1, np.uint32)
     cdef BpeScratch scratch = BpeScratch(NULL, 0, NULL, 0)
     cdef MergeList merges = MergeList(byte_ids, np.empty((0, 3), np.int64), room=n)
     cdef MergeTable* table = &merges.table
-    _check_tokens(data, starts, n)
-    for row in range(n):
-        longest = max(longest, starts[row + 1] - starts[row])
     out = np.full((n, 2), -1, np.int64)
     cdef int64_t[:, ::1] pairs = out
-    parts = <uint32_t*>malloc(<size_t>(longest + 1) * sizeof(uint32_t))
-    if parts == NULL:
-        raise MemoryError
     try:
         with nogil:
             for row in range(n):
@@ -98,9 +82,9 @@ def rising_pairs(
                 if length == 1:
                     continue
                 if length <= BPE_SMALL_MAX:
-                    count = bpe_small(table, &data[starts[row]], length, parts)
+                    count = bpe_small(table, &data[starts[row]], length, &parts[0])
                 else:
-                    count = bpe_long(table, &scratch, &data[starts[row]], length, parts)
+                    count = bpe_long(table, &scratch, &data[starts[row]], length, &parts[0])
                 if count != 2:
                     continue
                 pairs[row, 0] = parts[0]
@@ -111,19 +95,20 @@ def rising_pairs(
                 table.products[table.n] = ids[row]
                 table.n += 1
     finally:
-        free(parts)
         bpe_free(&scratch)
     return out
 
 
-cdef int _check_tokens(const uint8_t[::1] data, const int64_t[::1] starts, int64_t n) except -1:
-    cdef int64_t row
+cdef int64_t _longest_token(const uint8_t[::1] data, const int64_t[::1] starts, int64_t n) except -1:
+    """Its length. Raises ValueError for what are no n tokens."""
+    cdef int64_t row, longest = 0
     if starts.shape[0] != n + 1 or starts[0] != 0 or starts[n] != data.shape[0]:
         raise ValueError("starts must be n + 1 offsets from 0 to the length of data")
     for row in range(n):
         if starts[row + 1] <= starts[row]:
             raise ValueError(f"token {row} is empty")
-    return 0
+        longest = max(longest, starts[row + 1] - starts[row])
+    return longest
 
 
 cdef void _last_pair(
