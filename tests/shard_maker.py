@@ -1,11 +1,13 @@
 """Shards made of given documents, without the pipeline: for the tests of what reads them."""
 
+import json
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from fastbpe.shards.crc import crc32_of_values
 from fastbpe.shards.journal import begin
 from fastbpe.shards.manifest import Manifest
 from fastbpe.shards.packing import RowPacker
@@ -58,3 +60,11 @@ def make_shards(directory, documents, shard_tokens=5, bos=False, eos=None, token
         manifest.save(directory)
         journal.remove()
     return manifest
+
+
+def change_manifest(out, **values):
+    """Gives entries other values, with the checksum that goes with them."""
+    path = Path(out) / "manifest.json"
+    changed = json.loads(path.read_text()) | values
+    del changed["crc32"]
+    path.write_text(json.dumps(changed | {"crc32": crc32_of_values(changed)}))

@@ -35,7 +35,32 @@ def test_a_line_cut_by_a_crash_was_not_written(tmp_path):
         assert len(again.entries) == max(0, whole[:size].count(b"\n") - 1)
         again.append({"shard": "new"})
         again.close()
-        assert (out / "journal.jsonl").read_bytes().endswith(b'}\n{"shard": "new"}\n')
+        assert (out / "journal.jsonl").read_bytes().count(b"\n") == len(again.entries) + 1
+        again = begin(out, RUN, resume=True)
+        assert again.entries[-1] == {"shard": "new"}
+        again.close()
+
+
+def test_every_changed_byte_is_seen(tmp_path):
+    """Of a line that is whole: one that is not counts as not written."""
+    out = tmp_path / "out"
+    journal = begin(out, RUN, resume=True)
+    entries = [{"shard": 0, "left": {"<e>": 3}}, {"shard": 1, "offset": None}]
+    for entry in entries:
+        journal.append(entry)
+    journal.close()
+    path = out / "journal.jsonl"
+    whole = path.read_bytes()
+    for at in range(len(whole)):
+        for bit in (1, 4, 16):
+            path.write_bytes(whole[:at] + bytes([whole[at] ^ bit]) + whole[at + 1 :])
+            try:
+                again = begin(out, RUN, resume=True)
+            except FormatError as error:
+                assert str(path) in str(error)
+                continue
+            again.close()
+            assert again.entries == entries[: 2 - (at == len(whole) - 1)]
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,22 @@ def test_damaged(change, what):
         Manifest.from_json(text)
 
 
+def test_every_changed_byte_is_seen():
+    """Or changes nothing: a space beside the values."""
+    manifest = replace(MANIFEST, sources=[{"name": "a", "documents": 2}], reader={"separator": "|"}, checksums=["00ff"])
+    text = manifest.to_json()
+    for at, character in enumerate(text):
+        for bit in (1, 4, 16):
+            changed = text[:at] + chr(ord(character) ^ bit) + text[at + 1 :]
+            try:
+                assert Manifest.from_json(changed, "out/manifest.json") == manifest
+            except FormatError as error:
+                assert str(error).startswith("out/manifest.json: ")
+    for size in range(len(text) - 1):
+        with pytest.raises(FormatError, match="is no JSON"):
+            Manifest.from_json(text[:size])
+
+
 def test_marks():
     assert MANIFEST.marks() == (None, 299)
     assert replace(MANIFEST, bos_token="<b>", bos_id=298).marks() == (298, 299)

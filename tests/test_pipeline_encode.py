@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastbpe.corpus.sources import files
-from fastbpe.errors import DataError, DataWarning, FastbpeError, ParameterError
+from fastbpe.errors import DataError, DataWarning, FastbpeError, FormatError, ParameterError
 from fastbpe.pipeline.encode import encode_dataset
 from fastbpe.pipeline.verify import verify_dataset
 from fastbpe.shards import TokenShards
@@ -226,7 +226,7 @@ def test_what_is_complete_is_compared_with_its_source(tmp_path):
             with pytest.raises(ParameterError, match="of another source, or the source has changed"):
                 encode_dataset(TOKENIZER, source, out, resume=True, **options)
         (out / manifest.shards[0].file).unlink()
-        with pytest.raises(DataError, match="cannot be read"):
+        with pytest.raises(FormatError, match="not as it was written, or not there"):
             encode_dataset(TOKENIZER, source, out, resume=True, **options)
         shutil.rmtree(out)
 

@@ -1,4 +1,3 @@
-import json
 import tempfile
 import zlib
 from dataclasses import asdict
@@ -8,7 +7,7 @@ import pytest
 from effort import effort
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shard_maker import EOS, TOKENIZER, make_shards
+from shard_maker import EOS, TOKENIZER, change_manifest, make_shards
 
 from fastbpe.errors import DataError, FormatError
 from fastbpe.shards import TokenShards
@@ -104,11 +103,6 @@ def test_no_documents(tmp_path):
     shards = TokenShards(tmp_path / "out")
     shards.verify()
     assert (len(shards), shards.documents, shards[:].tolist(), list(shards.iterate())) == (0, 0, [], [])
-
-
-def change_manifest(out, **values):
-    path = out / "manifest.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | values))
 
 
 def test_every_changed_byte_is_seen(tmp_path):

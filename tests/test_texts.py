@@ -1,4 +1,3 @@
-import json
 import tempfile
 
 import numpy as np
@@ -6,7 +5,7 @@ import pytest
 from effort import effort
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shard_maker import TOKENIZER, make_shards
+from shard_maker import TOKENIZER, change_manifest, make_shards
 
 from fastbpe.errors import DataError
 from fastbpe.shards import TokenShards
@@ -40,8 +39,7 @@ def test_lengths():
 @pytest.mark.parametrize("change", [{"eos_id": 258}, {"bos_token": "<s>", "bos_id": 258}])
 def test_missing_marks_are_seen(tmp_path, change):
     make_shards(tmp_path / "out", [b"abc", b"xyz"], eos="append")
-    path = tmp_path / "out/manifest.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    change_manifest(tmp_path / "out", **change)
     with pytest.raises(DataError, match="lacks its bos or eos"):
         list(read_texts(TokenShards(tmp_path / "out")))
 

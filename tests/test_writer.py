@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fastbpe.errors import FastbpeError, FormatError, ParameterError
 from fastbpe.shards.journal import begin
-from fastbpe.shards.writer import ShardWriter, check_entered, disk_error
+from fastbpe.shards.writer import ShardWriter, check_written, disk_error, entered
 
 pytestmark = pytest.mark.usefixtures("no_waiting_for_the_disk")
 
@@ -116,11 +116,11 @@ def test_entered_shards_must_be_whole(tmp_path, damage, part):
         writer.add(writer.pack(np.arange(5, dtype=np.uint32)), np.array([2, 5]), lambda: 0)
         entry = writer.finish(lambda: 1)[0]
     checked = []
-    check_entered(journal, checked.append)
+    check_written(tmp_path / "out", entered(journal), checked.append)
     assert checked == [2, 2, 1]
     damage(tmp_path / "out" / getattr(entry, part))
     with pytest.raises(FormatError, match="not as it was written, or not there"):
-        check_entered(journal)
+        check_written(tmp_path / "out", entered(journal))
     journal.entries[0]["shard"]["more"] = 1
     with pytest.raises(FormatError, match="journal is damaged"):
         ShardWriter(journal, "p", 300, 2)

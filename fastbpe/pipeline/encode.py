@@ -29,11 +29,11 @@ from fastbpe.pipeline.settings import settled
 from fastbpe.pipeline.stretches import StretchPacker
 from fastbpe.shards.forms import form_named
 from fastbpe.shards.journal import Journal, begin, clean
-from fastbpe.shards.manifest import Manifest
+from fastbpe.shards.manifest import Manifest, ShardEntry
 from fastbpe.shards.naming import MANIFEST, TOKENIZER, TRAIN, VAL
 from fastbpe.shards.packing import RowPacker
 from fastbpe.shards.reader import TokenShards
-from fastbpe.shards.writer import ShardWriter, check_entered, disk_error, entered
+from fastbpe.shards.writer import ShardWriter, check_written, disk_error, entered
 from fastbpe.threads import ordered_map, thread_count
 from fastbpe.tokenizer import Tokenizer
 
@@ -116,8 +116,7 @@ def encode_dataset(
             manifest = _already_complete(out, fixed, corpus, shown)
         else:
             if journal.entries:
-                shown.phase("check", sum(shard.tokens for shard in entered(journal)), "tokens")
-                check_entered(journal, shown.advance)
+                _check(out, entered(journal), shown)
             shown.phase("encode", None if survey is None else survey.text_bytes)
             manifest = _write(tokenizer, corpus, journal, policy, fixed, workers, shown)
             shown.finish(**_facts(manifest))
@@ -250,8 +249,8 @@ def _already_complete(out: Path, fixed: dict[str, Any], corpus: Corpus, progress
                 f"{out}: holds complete shards of another run ({name} {getattr(manifest, name)!r}, not {value!r}); "
                 "choose another directory"
             )
-    for number in range(len(manifest.shards)):
-        shards.shard(number)
+    _check(out, manifest.shards, progress)
+    _ = shards.tokenizer  # raises when it is another
     progress.phase("compare", manifest.bytes)
     errors, shuffle, val_fraction = fixed["reader"]["errors"], fixed["shuffle"], fixed["val_fraction"]
     again = documents_of(corpus, BLOCK_BYTES, errors, shuffle, val_fraction)
@@ -262,6 +261,11 @@ def _already_complete(out: Path, fixed: dict[str, Any], corpus: Corpus, progress
         )
     progress.finish(**_facts(manifest))
     return manifest
+
+
+def _check(out: Path, shards: list[ShardEntry], progress: Progress) -> None:
+    progress.phase("check", sum(shard.tokens for shard in shards), "tokens")
+    check_written(out, shards, progress.advance)
 
 
 def _facts(manifest: Manifest) -> dict[str, Any]:

@@ -1,10 +1,11 @@
-"""CRC-32 of files, as zlib has it, also where their beginning is known only when the rest is written.
+"""CRC-32 of files, as zlib has it, also where their beginning is known only when the rest is written; and of JSON.
 
 It finds what happens by mistake: whatever damages one stretch of up to four bytes, and all but one in 2^32 of all else.
 It is no defence against a file made to look the same, and takes next to no time beside encoding, unlike SHA-256.
 """
 
-from typing import BinaryIO
+import json
+from typing import Any, BinaryIO
 
 from isal import isal_zlib
 
@@ -17,6 +18,11 @@ crc32 = isal_zlib.crc32
 def shown(crc: int) -> str:
     """As a manifest has it."""
     return f"{crc:08x}"
+
+
+def crc32_of_values(values: dict[str, Any]) -> str:
+    """CRC-32, as a manifest has it, of what JSON says of the values in their order."""
+    return shown(crc32(json.dumps(values).encode()))
 
 
 def crc32_of_file(file: BinaryIO) -> int:

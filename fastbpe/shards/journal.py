@@ -1,7 +1,8 @@
 """The journal of a run: its parameters, then one line for every shard that is complete.
 
 It is there from the first moment to the last, and its lock says that the run is alive: the system drops the lock of
-a process that died, however it died. A line that a crash cut short counts as not written.
+a process that died, however it died. A line that a crash cut short counts as not written; every line has the CRC-32 of
+its entry, since what it says goes into the manifest.
 """
 
 import contextlib
@@ -12,6 +13,7 @@ from typing import Any
 
 from fastbpe.atomic import lock, remove_unfinished, sync_directory, write_all
 from fastbpe.errors import FastbpeError, FormatError, ParameterError
+from fastbpe.shards.crc import crc32_of_values
 from fastbpe.shards.naming import INDEX, JOURNAL, MANIFEST, TOKENIZER
 
 
@@ -27,7 +29,8 @@ class Journal:
         """Enters a line; when this returns it outlives a crash."""
         size = os.fstat(self._descriptor).st_size
         try:
-            write_all(self._descriptor, json.dumps(entry, ensure_ascii=False).encode() + b"\n")
+            line = {"entry": entry, "crc32": crc32_of_values(entry)}
+            write_all(self._descriptor, json.dumps(line, ensure_ascii=False).encode() + b"\n")
             os.fsync(self._descriptor)
         except OSError:
             with contextlib.suppress(OSError):
@@ -110,9 +113,7 @@ def _read(journal: Journal, parameters: dict[str, Any]) -> None:
     if len(whole) < len(data):
         os.ftruncate(descriptor, len(whole))
     try:
-        lines = [json.loads(line) for line in whole.splitlines()]
-        if not all(isinstance(line, dict) for line in lines):
-            raise ValueError
+        lines = [_entry(json.loads(line)) for line in whole.split(b"\n")[:-1]]
     except ValueError:
         raise FormatError(f"{directory / JOURNAL}: is damaged; remove the directory and start anew") from None
     # JSON has no tuples: compare what was written with what would be.
@@ -133,6 +134,16 @@ def _read(journal: Journal, parameters: dict[str, Any]) -> None:
                 f"{directory}: cannot go on with the run there: {what}; remove the directory and start anew"
             )
     journal.entries = lines[1:]
+
+
+def _entry(line: Any) -> dict[str, Any]:
+    """What `append` was given. Raises ValueError when it is not as it was written."""
+    if not isinstance(line, dict) or not isinstance(line.get("entry"), dict):
+        raise ValueError
+    entry: dict[str, Any] = line["entry"]
+    if line != {"entry": entry, "crc32": crc32_of_values(entry)}:
+        raise ValueError
+    return entry
 
 
 def _differ(before: dict[str, Any], now: dict[str, Any], name: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Self, get_args, get_origin
 
 from fastbpe.atomic import atomic_write
 from fastbpe.errors import DataError, FormatError, ParameterError
+from fastbpe.shards.crc import crc32_of_values
 from fastbpe.shards.forms import form_named
 from fastbpe.shards.naming import JOURNAL, MANIFEST, TOKENIZER
 
@@ -94,8 +95,9 @@ class Manifest:
         return self.bos_id, self.eos_id
 
     def to_json(self) -> str:
-        head = {"format": FORMAT, "version": VERSION}
-        return json.dumps(head | asdict(self), ensure_ascii=False, indent=1) + "\n"
+        values = {"format": FORMAT, "version": VERSION} | asdict(self)
+        sealed = values | {"crc32": crc32_of_values(values)}
+        return json.dumps(sealed, ensure_ascii=False, indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: str, where: str = MANIFEST) -> Self:
@@ -104,6 +106,7 @@ class Manifest:
             values = json.loads(text)
         except ValueError as error:
             raise FormatError(f"{where}: is no JSON ({error}); write the shards again") from None
+        as_written = isinstance(values, dict) and values.pop("crc32", None) == crc32_of_values(values)
         if not isinstance(values, dict) or values.pop("format", None) != FORMAT:
             raise FormatError(f"{where}: is no manifest of fastbpe shards")
         version = values.pop("version", None)
@@ -139,6 +142,8 @@ class Manifest:
             raise FormatError(
                 f"{where}: its shards hold {totals}, not {manifest.tokens} tokens and {manifest.documents} documents"
             )
+        if not as_written:
+            raise FormatError(f"{where}: is not as it was written (checksum); write the shards again")
         return manifest
 
     def save(self, directory: str | os.PathLike[str]) -> None:

@@ -54,8 +54,12 @@ class TokenShards:
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        """The tokenizer that encoded, from the copy beside the shards. Raises FormatError when it is another."""
-        tokenizer = Tokenizer.load(self.path / self.manifest.tokenizer)
+        """The tokenizer that encoded, from the copy beside the shards.
+
+        Raises DataError when it is not there, FormatError when it is another.
+        """
+        with self._found(self.manifest.tokenizer):
+            tokenizer = Tokenizer.load(self.path / self.manifest.tokenizer)
         if tokenizer.fingerprint != self.manifest.fingerprint:
             raise FormatError(f"{self.path / self.manifest.tokenizer}: is not the tokenizer that encoded these shards")
         return tokenizer

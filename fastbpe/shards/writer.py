@@ -63,14 +63,16 @@ def entered(journal: Journal) -> list[ShardEntry]:
         raise FormatError(f"{journal.directory}: its journal is damaged; remove the directory and start anew") from None
 
 
-def check_entered(journal: Journal, advance: Callable[[int], object] = lambda tokens: None) -> None:
-    """Reads the shards that the journal holds again; `advance` hears of the tokens of each.
+def check_written(
+    directory: Path, shards: Iterable[ShardEntry], advance: Callable[[int], object] = lambda tokens: None
+) -> None:
+    """Reads the files of shards again; `advance` hears of the tokens of each.
 
     Raises FormatError for one that is not there any more as it was written.
     """
-    for entry in entered(journal):
+    for entry in shards:
         for name, crc in ({entry.file: entry.crc32, entry.index: entry.index_crc32} | entry.beside).items():
-            path = journal.directory / name
+            path = directory / name
             try:
                 with path.open("rb", buffering=0) as file:
                     same = shown(crc32_of_file(file)) == crc
