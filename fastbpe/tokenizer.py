@@ -20,7 +20,7 @@ from fastbpe.errors import DataError, ParameterError, check_choice, whole_number
 from fastbpe.kernels.encode import Encoder
 from fastbpe.kernels.idlist import IdBuffer
 from fastbpe.kernels.join import total_length
-from fastbpe.kernels.match import Matcher, matcher_of
+from fastbpe.kernels.matchtable import Matcher, matcher_of
 from fastbpe.kernels.mergetable import MergeList
 from fastbpe.kernels.wholechunks import WholeTokens
 from fastbpe.model import Model, list_names, model_of_merges, model_of_ranks

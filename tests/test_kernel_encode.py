@@ -9,7 +9,7 @@ from reference import encode_chunk, train
 from fastbpe.errors import ParameterError
 from fastbpe.kernels.encode import Encoder
 from fastbpe.kernels.idlist import IdBuffer
-from fastbpe.kernels.match import matcher_of
+from fastbpe.kernels.matchtable import matcher_of
 from fastbpe.kernels.mergetable import MergeList
 from fastbpe.text import to_bytes
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastbpe.kernels.idlist import IdBuffer
-from fastbpe.kernels.match import Matcher
+from fastbpe.kernels.matchtable import Matcher
 from fastbpe.kernels.mergetable import MergeList
 from fastbpe.kernels.special import Bytes
 from fastbpe.kernels.split import SplitTable

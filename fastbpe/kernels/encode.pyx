@@ -21,7 +21,8 @@ from fastbpe.kernels.chunkcache cimport (
 )
 from fastbpe.kernels.idlist cimport IdBuffer, IdList, idlist_reserve
 from fastbpe.kernels.join cimport SOURCE_BYTES, TextSource, TextSources, source_room, source_write
-from fastbpe.kernels.match cimport MatchScratch, MatchTable, Matcher, match_chunk, match_bytes, match_free, match_init
+from fastbpe.kernels.match cimport MatchScratch, match_bytes, match_chunk, match_free, match_init
+from fastbpe.kernels.matchtable cimport MatchTable, Matcher
 from fastbpe.kernels.mergetable cimport MergeList, MergeTable
 from fastbpe.kernels.pages cimport pages_advise
 from fastbpe.kernels.packed cimport PACKED_MAX
