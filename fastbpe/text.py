@@ -1,5 +1,7 @@
 """From what users pass as text to the bytes that kernels read; and how many there are of something, in words."""
 
+from collections.abc import Iterator
+
 from fastbpe.errors import ParameterError
 
 
@@ -15,6 +17,17 @@ def utf8(text: str) -> bytes:
         return str.encode(text)
     except UnicodeEncodeError:
         return str.encode(text, "utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+
+
+def utf8_parts(text: str, size: int) -> Iterator[bytes]:
+    """What `utf8` gives, about `size` characters at a time, so that it is never held as a whole."""
+    start, length = 0, str.__len__(text)
+    while start < length:
+        stop = min(start + size, length)
+        while stop < length and "\ud800" <= str.__getitem__(text, stop - 1) <= "\udbff":
+            stop += 1  # what follows may be the other half of its pair
+        yield utf8(str.__getitem__(text, slice(start, stop)))
+        start = stop
 
 
 def to_bytes(text: str | bytes) -> bytes:

@@ -1,3 +1,4 @@
+import json
 import tempfile
 from fractions import Fraction
 from pathlib import Path
@@ -14,7 +15,7 @@ from test_stretches import blocks_of
 import fastbpe
 from fastbpe import ChunkCounts
 from fastbpe.corpus.sources import Corpus
-from fastbpe.errors import DataError, ParameterError, PatternError
+from fastbpe.errors import DataError, MemoryBoundError, ParameterError, PatternError
 from fastbpe.normalizing import UNICODE_VERSION, normalized
 from fastbpe.pattern.named import NAMED
 from fastbpe.pattern.splitter import Splitter
@@ -34,8 +35,8 @@ def test_counts_equal_the_reference(pattern: str, texts: list[str], threads: int
     def in_blocks(self: Corpus):
         return blocks(self, block_bytes)
 
-    def small(table_bytes: int, runs: object) -> BoundedCounter:
-        return BoundedCounter(table_bytes if block_bytes > 1 else 0, 1, 1)
+    def small(table_bytes: int, runs: object, copies: int) -> BoundedCounter:
+        return BoundedCounter(table_bytes if block_bytes > 1 else 0, 1, 1, copies=copies)
 
     blocks = Corpus.blocks
     with patch.object(Corpus, "blocks", in_blocks), patch.object(module, "BoundedCounter", small):
@@ -219,3 +220,43 @@ def test_progress_is_told() -> None:
     assert events[-1].finished and events[-1].done == 10
     assert events[-1].facts == {"documents": 2, "chunks": 3, "distinct_chunks": 2}
     assert isinstance(counts, ChunkCounts) and counts.counts.dtype == np.int64
+
+
+LONG_TEXTS = [bytes([letter]) * 3_000_000 for letter in b"abcdefgabc"]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 16])
+@pytest.mark.parametrize("pattern", ["none", "gpt2"])
+def test_texts_without_a_cut_share_the_room_there_is(threads: int, pattern: str, tmp_path: Path) -> None:
+    lines, jsonl = tmp_path / "lines", tmp_path / "a.jsonl"
+    lines.write_bytes(b"\n".join(LONG_TEXTS))
+    jsonl.write_text("\n".join(json.dumps({"text": text.decode()}) for text in LONG_TEXTS))
+    kinds = {
+        "bytes": lambda: iter(LONG_TEXTS),
+        "str": lambda: (text.decode() for text in LONG_TEXTS),
+        "lines": lambda: fastbpe.files(lines, lines=True),
+        "jsonl": lambda: fastbpe.files(jsonl),
+    }
+    for kind, source in kinds.items():
+        expected = list(count_chunks(source(), pattern, threads=threads).items())
+        with patch.object(module, "table_bytes", lambda memory, threads: 12 << 20):
+            assert list(count_chunks(source(), pattern, threads=threads).items()) == expected
+        with (
+            patch.object(module, "table_bytes", lambda memory, threads: 8 << 20),
+            pytest.raises(MemoryBoundError, match="no place to cut and grows beyond the 3 MB") as info,
+        ):
+            count_chunks(source(), pattern, threads=threads)
+        place = {"lines": f"{lines}, document 0, byte 0", "jsonl": f"{jsonl}, line 1, byte 0"}
+        assert str(info.value).startswith(place.get(kind, "documents given, document 0, byte 0"))
+
+
+def test_a_sample_holds_no_more_than_there_is_room_for() -> None:
+    def sampled(table_bytes: int) -> list[tuple[bytes, int]]:
+        with patch.object(module, "table_bytes", lambda memory, threads: table_bytes):
+            return list(count_chunks(LONG_TEXTS * 4, "none", max_bytes=60_000_000, sample_seed=1, threads=2).items())
+
+    expected = sampled(1 << 30)
+    assert sum(count * len(chunk) for chunk, count in expected) > 30_000_000
+    assert sampled(14 << 20) == expected
+    with pytest.raises(MemoryBoundError, match="documents given, document"):
+        sampled(1 << 20)

@@ -14,14 +14,17 @@ from fastbpe.text import utf8
 
 def read(data, block_bytes=1 << 20, on_error="report", **options):
     report = SourceReport("s", on_error=on_error)
-    documents, numbers = [], []
+    documents, numbers, open_bytes = [], [], b""
     for piece in read_jsonl(io.BytesIO(data), ReaderOptions(**options), block_bytes, report, "a.jsonl"):
         start = 0
-        for end in piece.ends.tolist():
-            documents.append(bytes(piece.data[start:end]))
-            start = end
-        numbers += piece.numbers.tolist()
-        assert start == len(piece.data)
+        for number, end in zip(piece.numbers.tolist(), piece.ends.tolist(), strict=False):
+            documents.append(open_bytes + bytes(piece.data[start:end]))
+            numbers.append(number)
+            start, open_bytes = end, b""
+        if len(piece.numbers) > len(piece.ends):
+            assert len(piece.data) - start <= block_bytes and piece.starts[-1] == len(open_bytes)
+        open_bytes += bytes(piece.data[start:])
+    assert not open_bytes
     return documents, numbers, report
 
 

@@ -89,5 +89,20 @@ def test_runs_are_merged_by_position() -> None:
             merge_runs([(*a, np.array(bad))])
 
 
+@given(st.integers(1, 9))
+def test_parts_of_runs_are_all_of_them(n_parts: int) -> None:
+    chunks = {bytes([97 + k % 20]) * (1 + k // 20): k + 1 for k in range(500)}
+    run = (*arrays(chunks), np.arange(500))
+    found: dict[bytes, int] = {}
+    for part in range(n_parts):
+        of_part = dict(rows(*merge_runs([run, run], 2, part, n_parts)[:3]))
+        assert n_parts == 1 or len(of_part) < 400
+        assert not found.keys() & of_part.keys()
+        found |= of_part
+    assert found == {chunk: 2 * count for chunk, count in chunks.items()}
+    with pytest.raises(ValueError, match="part must be"):
+        merge_runs([run], 0, n_parts, n_parts)
+
+
 def test_memory_can_be_given_back() -> None:
     trim()

@@ -3,11 +3,22 @@ from whole_documents import documents_of
 
 from fastbpe.corpus.sources import Corpus, documents
 from fastbpe.errors import DataError, ParameterError
+from fastbpe.text import to_bytes
 
 
 def read(source, block_bytes=1 << 20):
     corpus = Corpus(source)
     return documents_of(corpus.blocks(block_bytes)), corpus.reports[0]
+
+
+@pytest.mark.parametrize("block_bytes", [1, 2, 7, 1 << 20])
+def test_long_texts_come_in_parts(block_bytes):
+    texts = ["\u00e9" * 20, "", "a\ud83d\ude00\ud83d" * 9, b"\xffb" * 20, "short"]
+    corpus = Corpus(iter(texts))
+    blocks = list(corpus.blocks(block_bytes))
+    assert max(len(block.data) for block in blocks) <= max(block_bytes, 9)
+    assert read(iter(texts), block_bytes)[0] == [to_bytes(text) for text in texts]
+    assert corpus.reports[0].documents == len(texts)
 
 
 def test_mappings():

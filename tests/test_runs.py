@@ -56,6 +56,22 @@ def test_many_rows_and_big_chunks() -> None:
     assert counted(pieces, list(range(64)), 6, 150_000) == expected(pieces)
 
 
+def test_a_partition_of_long_chunks_is_summed_in_parts() -> None:
+    pieces = [[bytes([97 + k]) * 300_000 for k in range(start, start + 4)] for start in range(0, 20, 2)]
+    counter, runs, position = Counter(1, 0, True), Runs(), 0
+    for piece in pieces:
+        counter.add(b"".join(piece), None, position, None, np.cumsum([len(chunk) for chunk in piece], dtype=np.int64))
+        position += sum(map(len, piece))
+        runs.write([(0, counter.take(0))])
+    tracemalloc.start()
+    table = runs.table(2_000_000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2_000_000  # and 22 chunks have three times as many bytes
+    assert rows(*table) == expected(pieces)
+    runs.close()
+
+
 @pytest.mark.parametrize("length", [40, 4000, 100_000])
 def test_few_rows_are_in_memory_while_they_are_brought_into_order(length: int) -> None:
     n = 4_000_000 // length

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastbpe.errors import ParameterError
-from fastbpe.text import counted, to_bytes, utf8
+from fastbpe.text import counted, to_bytes, utf8, utf8_parts
 
 
 def test_how_many_in_words():
@@ -27,6 +27,12 @@ def test_text_without_surrogates_is_plain_utf8(text):
 )
 def test_surrogate_pairs_are_joined_and_lone_ones_replaced(text, expected):
     assert utf8(text) == expected.encode()
+
+
+@given(st.text(st.sampled_from("a\u00e9\ud83d\ude00\u767d")), st.integers(1, 5))
+def test_parts_make_the_whole(text, size):
+    parts = list(utf8_parts(text, size))
+    assert b"".join(parts) == utf8(text) and all(parts)
 
 
 def test_what_a_text_may_be():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastbpe.corpus.blocks import Piece
-from fastbpe.corpus.readers import ReadableFile, ReaderOptions, fill
+from fastbpe.corpus.readers import ReadableFile, ReaderOptions, cut_pieces, fill
 from fastbpe.corpus.report import Damaged, SourceReport
 from fastbpe.corpus.sniff import BOM
 from fastbpe.text import utf8
@@ -62,6 +62,12 @@ def read_jsonl(
                 continue
             if text is None:
                 report.filtered(1)
+                continue
+            if len(text) > block_bytes:
+                if texts:
+                    yield piece()
+                    texts, numbers, size = [], [], 0
+                yield from cut_pieces(text, np.array([len(text)]), np.array([number]), "line", block_bytes)
                 continue
             if texts and (size + len(text) > block_bytes or len(texts) > block_bytes // 8):
                 yield piece()

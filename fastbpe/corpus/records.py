@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from fastbpe.corpus.blocks import Piece
+from fastbpe.corpus.blocks import Buffer, Piece
 from fastbpe.corpus.columns import NoSuchColumn, batch_pieces
 from fastbpe.corpus.jsonl import DEFAULT_FIELDS, NotARecord, text_of
 from fastbpe.corpus.readers import ReaderOptions
 from fastbpe.corpus.report import SourceReport
 from fastbpe.errors import DataError, ParameterError
-from fastbpe.text import to_bytes
+from fastbpe.text import to_bytes, utf8_parts
 
 BATCH_ROWS = 512
 
@@ -82,6 +82,10 @@ def _one_by_one(
                 report.filtered(1)
                 continue
             data = text
+        elif isinstance(record, str) and len(record) > block_bytes:
+            yield from batched()
+            yield from _in_parts(utf8_parts(record, max(1, block_bytes // 4)), number)
+            continue
         else:
             try:
                 data = to_bytes(record)
@@ -95,9 +99,14 @@ def _one_by_one(
             size += len(data)
             continue
         view = memoryview(data)
-        for at in range(0, len(view), block_bytes):
-            part = view[at : at + block_bytes]
-            last = at + block_bytes >= len(view)
-            ends = np.array([len(part)] if last else [], np.int64)
-            yield Piece(part, ends, np.array([at], np.int64), np.array([number], np.int64))
+        yield from _in_parts((view[at : at + block_bytes] for at in range(0, len(view), block_bytes)), number)
     yield from batched()
+
+
+def _in_parts(parts: Iterable[Buffer], number: int) -> Iterator[Piece]:
+    """The pieces of one long document."""
+    at = 0
+    for part in parts:
+        yield Piece(part, np.empty(0, np.int64), np.array([at], np.int64), np.array([number], np.int64))
+        at += len(part)
+    yield Piece(b"", np.zeros(1, np.int64), np.array([at], np.int64), np.array([number], np.int64))

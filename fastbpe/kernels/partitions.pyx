@@ -4,7 +4,7 @@
 """
 import numpy as np
 
-from libc.stdint cimport INT64_MAX, int64_t, uint8_t
+from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
@@ -49,16 +49,19 @@ def sum_rows(tables, int partition_bits=PARTITION_BITS):
     return add_tables([(*table, None) for table in tables], partition_bits)[:3]
 
 
-def merge_runs(runs, int partition_bits=0):
+def merge_runs(runs, int partition_bits=0, int64_t part=0, int64_t n_parts=1):
     """Adds tables of (data, starts, counts, firsts int64), and gives one, in order of the smallest `firsts`.
 
     Firsts are positions at which the chunks were met, different for different chunks. Of an iterator's tables one is
-    held at a time. Raises as `sum_rows` does.
+    held at a time. part: of all rows, by the hash of their chunks, those of this one of n_parts alone. Raises as
+    `sum_rows` does, and ValueError for no such part.
     """
-    return add_tables(runs, partition_bits)
+    return add_tables(runs, partition_bits, part, n_parts)
 
 
-cdef tuple add_tables(tables, int partition_bits):
+cdef tuple add_tables(tables, int partition_bits, int64_t part=0, int64_t n_parts=1):
+    if not 0 <= part < n_parts:
+        raise ValueError("part must be 0 to n_parts - 1")
     if not 0 <= partition_bits <= MAX_PARTITION_BITS:
         raise ValueError("partition_bits must be 0 to 12")
     cdef const uint8_t[::1] data
@@ -86,7 +89,7 @@ cdef tuple add_tables(tables, int partition_bits):
             if n:
                 with nogil:
                     status = add_rows(&partitions, &waiting, &data[0], &starts[0], &counts[0], n,
-                                      &firsts[0] if firsts is not None else NULL, position)
+                                      &firsts[0] if firsts is not None else NULL, position, part, n_parts)
                 check_status(status)
             position += n
         return partitions_take(&partitions)
@@ -96,9 +99,11 @@ cdef tuple add_tables(tables, int partition_bits):
 
 
 cdef int add_rows(Partitions* partitions, Waiting* waiting, const uint8_t* data, const int64_t* starts,
-                  const int64_t* counts, int64_t n, const int64_t* firsts, int64_t position) noexcept nogil:
-    """Adds rows that were met at `firsts`, or one after the other from `position` on."""
+                  const int64_t* counts, int64_t n, const int64_t* firsts, int64_t position, int64_t part,
+                  int64_t n_parts) noexcept nogil:
+    """Adds rows that were met at `firsts`, or one after the other from `position` on; those of one part."""
     cdef int64_t i, length, first
+    cdef uint64_t hash
     cdef const uint8_t* bytes
     cdef int status = CHUNKMAP_OK
     cdef Packed key
@@ -109,15 +114,23 @@ cdef int add_rows(Partitions* partitions, Waiting* waiting, const uint8_t* data,
         length = starts[i + 1] - starts[i]
         first = firsts[i] if firsts != NULL else position + i
         if length > PACKED_MAX:
-            status = waiting_add_long(partitions, waiting, LongChunk(
-                bytes, length, packed_hash_long(bytes, length), counts[i], first))
+            hash = packed_hash_long(bytes, length)
+            if in_part(hash, part, n_parts):
+                status = waiting_add_long(partitions, waiting, LongChunk(bytes, length, hash, counts[i], first))
         else:
             key = packed_load(bytes, length, starts[n] - starts[i])
-            status = waiting_add(partitions, waiting, packed_hash(key), ChunkEntry(key, counts[i], first))
+            hash = packed_hash(key)
+            if in_part(hash, part, n_parts):
+                status = waiting_add(partitions, waiting, hash, ChunkEntry(key, counts[i], first))
         if status != CHUNKMAP_OK:
             return status
     status = waiting_flush_all_long(partitions, waiting)
     return waiting_flush_all(partitions, waiting) if status == CHUNKMAP_OK else status
+
+
+cdef inline bint in_part(uint64_t hash, int64_t part, int64_t n_parts) noexcept nogil:
+    # Mixed, because the rows may be those of one partition, which have some bits in common.
+    return n_parts == 1 or <int64_t> ((hash * <uint64_t> 0x9E3779B97F4A7C15 >> 32) % <uint64_t> n_parts) == part
 
 
 cdef int check_status(int status) except -1:

@@ -12,20 +12,32 @@ from fastbpe.kernels.count import Counter
 from fastbpe.kernels.partitions import trim
 from fastbpe.kernels.split import SplitTable
 from fastbpe.pipeline.memory import memory_bound, resident_memory
+from fastbpe.pipeline.room import Room
 from fastbpe.pipeline.runs import Run, Runs, Table
 
 THREAD_BYTES = 8 << 20
 """What a thread takes besides: its cache, the stretches under way, and how far it may overshoot before it looks."""
 LEAST_BYTES = 8 << 20
+COPIES = 3
+"""A text that is one chunk lies in its stretch and in a partition, and once more when that is written to a run."""
 
 
 class BoundedCounter:
-    """A `Counter` that writes partitions to runs when all of them take more than `table_bytes`; to `runs` if given."""
+    """A `Counter` that writes partitions to runs when all of them take more than `table_bytes`; to `runs` if given.
+
+    room: for texts of which each takes `copies` times its size. What of it is taken the partitions cannot have.
+    """
 
     def __init__(
-        self, table_bytes: int, cache_bits: int = 14, partition_bits: int = 6, runs: Runs | None = None
+        self,
+        table_bytes: int,
+        cache_bits: int = 14,
+        partition_bits: int = 6,
+        runs: Runs | None = None,
+        copies: int = COPIES,
     ) -> None:
         self._table_bytes = table_bytes
+        self.room = Room(max(2 * table_bytes - LEAST_BYTES, LEAST_BYTES), copies, self._fit)
         self._counter = Counter(cache_bits, partition_bits, True)
         self._runs = Runs() if runs is None else runs
         self._spilling = threading.Lock()
@@ -41,9 +53,7 @@ class BoundedCounter:
     ) -> None:
         """See `Counter.add`; whoever finds too much writes it out, and the others wait for that."""
         self._counter.add(data, spans, position, table, ends, multiplier)
-        if int(self._counter.sizes().sum()) > self._table_bytes:
-            with self._spilling:
-                self._spill()
+        self._fit()
 
     def finish(self) -> Table:
         """(data, starts, counts) in order of first appearance; mapped from files when there were runs."""
@@ -70,14 +80,24 @@ class BoundedCounter:
     def __exit__(self, *_: object) -> None:
         self._runs.close()
 
+    @property
+    def _limit(self) -> int:
+        """Taking the rows out of the partitions needs about as much again, so half of what texts leave free."""
+        return max(0, self._table_bytes - self.room.used // 2)
+
+    def _fit(self) -> None:
+        if int(self._counter.sizes().sum()) > self._limit:
+            with self._spilling:
+                self._spill()
+
     def _spill(self) -> None:
         """Writes the largest partitions until half of the bytes are free."""
-        sizes = self._counter.sizes()
+        sizes, limit = self._counter.sizes(), self._limit
         total = int(sizes.sum())
-        if total <= self._table_bytes:
+        if total <= limit:
             return  # another thread has done it
         for partition in np.argsort(-sizes).tolist():
-            if total <= self._table_bytes // 2:
+            if total <= limit // 2:
                 break
             self._runs.write([(partition, self._counter.take(partition))])
             total -= int(sizes[partition])

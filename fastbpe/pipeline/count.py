@@ -16,7 +16,7 @@ from fastbpe.errors import ParameterError
 from fastbpe.kernels.special import SpecialTrie
 from fastbpe.normalizing import GROWTH, UNICODE_VERSION, check_normalizer
 from fastbpe.pattern.splitter import Splitter
-from fastbpe.pipeline.bounded import BoundedCounter, table_bytes
+from fastbpe.pipeline.bounded import COPIES, BoundedCounter, table_bytes
 from fastbpe.pipeline.checkpoint import MOST_BYTES, SEGMENT_BYTES, Checkpoint, checkpoint_at
 from fastbpe.pipeline.entries import reader_entry, source_entry
 from fastbpe.pipeline.invalid import InvalidBytes, check_errors, invalid_in, replaced
@@ -26,6 +26,11 @@ from fastbpe.pipeline.sample import Sample, sample_of
 from fastbpe.pipeline.stretches import Stretch, stretches
 from fastbpe.text import utf8
 from fastbpe.threads import ordered_map, thread_count
+
+REGEX_COPIES = 20
+"""What the regex engine makes of a text: its characters, their widths, and the ends of chunks of one byte each."""
+NORMALIZED_COPIES = 14
+"""What normalizing makes of a text: its characters, of up to four bytes each, before and after."""
 
 
 def count_chunks(
@@ -112,6 +117,12 @@ class _Rules:
         self.special_tokens, self.trie = special_tokens, _trie(special_tokens)
         self.max_bytes, self.sample_seed = max_bytes, sample_seed
 
+    @property
+    def copies(self) -> int:
+        """How often a text that cannot be cut lies in memory while it is counted, at most."""
+        by_regex = REGEX_COPIES if self.splitter.engine == "regex" else 0
+        return COPIES + by_regex + (NORMALIZED_COPIES if self.normalizer is not None else 0)
+
     def described(self, corpus: Corpus) -> dict[str, Any]:
         """The rules as plain values, with those of reading the corpus."""
         return {
@@ -144,7 +155,9 @@ def _count(
     sample = sample_of(corpus, rules.max_bytes, rules.sample_seed, shown, before["sample"] if before else None)
     expected = (None if survey is None else survey.text_bytes) if sample is None else sample.expected
     runs = None if kept is None else Runs(kept.runs, before["runs"] if before else None)
-    with BoundedCounter(table_bytes(memory, threads), runs=runs) as counter:
+    with BoundedCounter(table_bytes(memory, threads), runs=runs, copies=rules.copies) as counter:
+        if sample is not None:
+            sample.room = counter.room
         counting = _Counting(corpus, rules, sample, counter, threads, shown)
         if kept is None or runs is None:
             shown.phase("count", expected)
@@ -202,6 +215,12 @@ class _Counting:
         documents = done = 0
 
         def count(stretch: Stretch) -> tuple[int, int, InvalidBytes]:
+            try:
+                return count_text(stretch)
+            finally:  # or who waits for its room would do so forever
+                stretch.done()
+
+        def count_text(stretch: Stretch) -> tuple[int, int, InvalidBytes]:
             invalid = InvalidBytes() if errors == "replace" else invalid_in(stretch, errors)
             if stretch.position + stretch.stop > skip:
                 data, spans = stretch.normalized(normalizer)
@@ -214,11 +233,12 @@ class _Counting:
         blocks = weigh.cut(blocks if self._sample is None else self._sample.blocks(blocks))
         if errors == "replace":
             blocks = replaced(blocks, found)
-        cut = stretches(blocks, splitter, self._rules.trie, normalizer=normalizer)
+        cut = stretches(blocks, splitter, self._rules.trie, normalizer=normalizer, room=self._counter.room)
         for first in cut:
             if done >= skip:
                 yield done
             segment: Iterator[Stretch] = itertools.chain((first,), cut)
+            del first  # or it would live on while the others are counted
             if n_bytes is not None:
                 segment = _until(segment, skip - done if done < skip else n_bytes)
             for size, ended, invalid in ordered_map(count, segment, self._threads):
@@ -281,8 +301,9 @@ def _until(items: Iterable[Stretch], n_bytes: int) -> Iterator[Stretch]:
     """The first stretches, which hold n_bytes or as much more as the last of them goes on."""
     size = 0
     for stretch in items:
-        yield stretch
         size += stretch.stop
+        yield stretch
+        del stretch  # or it would live on while the next one is gathered
         if size >= n_bytes:
             return
 

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -87,11 +87,13 @@ class Runs:
     def table(self, bytes_at_once: int) -> Table:
         """(data, starts, counts) of all runs, in order of first appearance, mapped from files.
 
-        Besides one partition, about as many rows are in memory at a time as take `bytes_at_once`. Nothing can be
+        About as many rows are in memory at a time as take `bytes_at_once`, or one that takes more. Nothing can be
         written afterwards.
         """
-        stride = max(1, bytes_at_once // max(1, len(self._written)))
-        sums = [self._sum(partition, stride) for partition in sorted(self._written)]
+        sums = [run for partition in sorted(self._written) for run in self._sum(partition, bytes_at_once)]
+        longest = max((run.longest for run in sums), default=0)
+        at_once = max(bytes_at_once // 2, bytes_at_once - COPIES * longest - ROW_BYTES)
+        stride = max(1, at_once // max(1, len(sums)))
         folder = self._new_folder()
         with (
             open(folder / "data.npy", "wb") as data,
@@ -103,7 +105,7 @@ class Runs:
             counts.write(npy_header(np.dtype(np.int64), sum(run.n for run in sums)))
             np.zeros(1, np.int64).tofile(starts)
             base = 0
-            for upper in _bounds(sums):
+            for upper in _bounds(sums, stride):
                 part = merge_runs(run.upto(upper) for run in sums)
                 part[0].tofile(data)
                 (part[1][1:] + base).tofile(starts)
@@ -116,17 +118,24 @@ class Runs:
         if self._folder is not None:
             self._folder.cleanup()
 
-    def _sum(self, partition: int, stride: int) -> "_SortedRun":
-        """One run of a partition in place of all of them."""
+    def _sum(self, partition: int, bytes_at_once: int) -> Iterator["_SortedRun"]:
+        """One run of a partition in place of all of them; several, of different chunks, where one would take more."""
         places = self._written[partition]
-        run = merge_runs(_load(*place) for place in places) if len(places) > 1 else _load(*places[0])
+        n_parts = 1
+        if len(places) > 1:
+            taken = sum((COPIES - 1) * len(run[0]) + ROW_BYTES * len(run[2]) for run in map(_load, places))
+            n_parts += 2 * taken // max(1, bytes_at_once)  # parts of few long chunks are uneven
+        for part in range(n_parts):
+            run = merge_runs(map(_load, places), 0, part, n_parts) if len(places) > 1 else _load(places[0])
+            if len(run[2]):
+                folder = self._new_folder()
+                for k, name in enumerate(_PARTS):
+                    np.save(folder / f"{name}.npy", run[k], allow_pickle=False)
+                yield _SortedRun(folder, len(run[2]), len(run[0]), int(np.diff(run[1]).max()))
+            del run
         if self._kept is None:  # where files hold one run each
             for path, _ in places:
                 path.unlink()
-        folder = self._new_folder()
-        for k, name in enumerate(_PARTS):
-            np.save(folder / f"{name}.npy", run[k], allow_pickle=False)
-        return _SortedRun(folder, len(run[2]), len(run[0]), _samples(run, stride))
 
     def _temporary(self) -> Path:
         if self._folder is None:
@@ -148,8 +157,8 @@ class _SortedRun:
     folder: Path
     n: int
     n_bytes: int
-    samples: npt.NDArray[np.int64]
-    """Positions between which the rows take so many bytes; that of a row that takes more is there several times."""
+    longest: int
+    """Bytes of the longest chunk."""
     row: int = 0
     offset: int = 0
 
@@ -168,6 +177,13 @@ class _SortedRun:
         self.row, self.offset = stop, self.offset + size
         return run
 
+    def samples(self, stride: int) -> npt.NDArray[np.int64]:
+        """Positions between which the rows take so many bytes; that of a row that takes more is there several times."""
+        starts, firsts = _mapped(self.folder / "starts.npy"), _mapped(self.folder / "firsts.npy")
+        before = COPIES * starts[:-1] + ROW_BYTES * np.arange(self.n)
+        places = np.arange(0, COPIES * int(starts[-1]) + ROW_BYTES * self.n, stride)
+        return np.asarray(firsts[np.searchsorted(before, places, side="right") - 1])
+
     def _read(self, name: str, dtype: type[np.generic], start: int, stop: int) -> npt.NDArray[Any]:
         with open(self.folder / f"{name}.npy", "rb") as file:
             np.lib.format.read_magic(file)
@@ -176,26 +192,31 @@ class _SortedRun:
             return np.fromfile(file, dtype, stop - start)
 
 
-def _samples(run: Run, stride: int) -> npt.NDArray[np.int64]:
-    _, starts, _, firsts = run
-    before = COPIES * starts[:-1] + ROW_BYTES * np.arange(len(firsts))
-    places = np.arange(0, COPIES * int(starts[-1]) + ROW_BYTES * len(firsts), stride)
-    return firsts[np.searchsorted(before, places, side="right") - 1]
-
-
-def _bounds(runs: list[_SortedRun]) -> Iterator[int]:
+def _bounds(runs: list[_SortedRun], stride: int) -> Iterator[int]:
     """Positions up to which to sum, ascending, with few rows between them: they take about as much as those that the
     runs have between all their samples."""
-    samples = np.sort(np.concatenate([run.samples for run in runs])) if runs else np.empty(0, np.int64)
+    samples = np.sort(np.concatenate([run.samples(stride) for run in runs])) if runs else np.empty(0, np.int64)
     yield from np.unique(samples[len(runs) :: max(1, len(runs))]).tolist()
     yield 2**63 - 1
 
 
-def _load(path: Path, offset: int) -> Run:
+def _load(place: tuple[Path, int]) -> Run:
+    """A run, mapped from its file."""
+    path, offset = place
     with open(path, "rb") as file:
         file.seek(offset)
-        data, starts, counts, firsts = (np.lib.format.read_array(file, allow_pickle=False) for _ in _PARTS)
+        data, starts, counts, firsts = (_mapped_at(file) for _ in _PARTS)
     return data, starts, counts, firsts
+
+
+def _mapped_at(file: BinaryIO) -> npt.NDArray[Any]:
+    """The array that stands next in a file, mapped."""
+    np.lib.format.read_magic(file)
+    (n,), _, dtype = np.lib.format.read_array_header_1_0(file)
+    start = file.tell()
+    array = np.asarray(np.memmap(file, dtype, "r", start, (n,)))
+    file.seek(start + array.nbytes)
+    return array
 
 
 def _mapped(path: Path) -> npt.NDArray[Any]:

@@ -20,12 +20,16 @@ from fastbpe.corpus.sources import Corpus, FileState
 from fastbpe.errors import ParameterError
 from fastbpe.pipeline.memory import byte_size
 from fastbpe.pipeline.progress import Progress
+from fastbpe.pipeline.room import Room
 
 _ALL = 2**64 - 1
 
 
 class Sample:
-    """Chooses documents. `blocks` may be called again for what follows."""
+    """Chooses documents. `blocks` may be called again for what follows.
+
+    It holds a document that lies in several blocks until all of it is known to fit.
+    """
 
     def __init__(self, max_bytes: int, seed: int | None, size: int | None) -> None:
         if size is None and seed is not None:
@@ -44,6 +48,8 @@ class Sample:
         """Whether nothing more will be taken."""
         self.by_file: FileChoice | None = None
         """Where files are chosen before they are read."""
+        self.room: Room | None = None
+        """For documents that are held; None: memory has no bound."""
         self._held: list[Block] = []
         self._held_bytes = 0
         self._open = False  # whether the last document goes on in the next block
@@ -94,9 +100,11 @@ class Sample:
             if not n:
                 return
             if self._kept:
-                for part in self._held:
-                    yield self._placed(part)
                 self._taken += self._held_bytes
+                while self._held:
+                    part = self._held[0]
+                    self._let_go(1)
+                    yield self._placed(part)
             self._held, self._held_bytes, self._open = [], 0, False
             first = 1
         numbers = n - first + block.open
@@ -138,10 +146,21 @@ class Sample:
             return
         self._held_bytes += size
         if not self._fits(self._held_bytes):
-            self._kept, self._held = False, []
+            self._kept = False
+            self._let_go(len(self._held))
             return
-        self._held.append(documents(block, np.array([document])))
+        part = documents(block, np.array([document]))
+        if self.room is not None:
+            begins = self._held[0] if self._held else part
+            self.room.take(size, lambda: begins.address_at(0))
+        self._held.append(part)
         self.over = ends and self._full(self._taken + self._held_bytes)
+
+    def _let_go(self, n: int) -> None:
+        """Forgets the first parts that are held."""
+        if self.room is not None:
+            self.room.give_back(sum(len(part.data) for part in self._held[:n]))
+        del self._held[:n]
 
     def _full(self, taken: int) -> bool:
         return taken == self.max_bytes and not self.whole

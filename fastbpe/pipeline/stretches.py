@@ -4,7 +4,8 @@ Most of a block becomes a stretch as it lies there. Of the document that goes on
 the last safe place are copied; with the first bytes of the next block, up to a safe place there, they become a small
 stretch of their own. A document without a safe place (one long run of a letter, or no pattern) is gathered whole.
 
-What is counted or encoded does not depend on where the cuts fall.
+What is counted or encoded does not depend on where the cuts fall. Documents that are gathered get no more memory
+than a `Room` has, where there is one.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,13 +14,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from fastbpe.corpus.blocks import Address, Block
+from fastbpe.corpus.blocks import BLOCK_BYTES, Address, Block
 from fastbpe.cuts import Cuts, Cutter
 from fastbpe.kernels.special import SpecialTrie, make_spans
 from fastbpe.normalizing import normalize_spans
+from fastbpe.pipeline.room import Room
 
 HEAD_BYTES = 4096
 """How many bytes of a block are moved to a tail at first; four times as many each time that they hold no safe place."""
+LONG = BLOCK_BYTES
+"""A tail of more bytes needs room; shorter ones are what blocks leave."""
 
 Int64s = npt.NDArray[np.int64]
 
@@ -31,7 +35,7 @@ class Stretch:
     data: uint8; the text is data[:stop], what follows is there for the pattern to look ahead. ends: int64, ends of the
     documents that end here; text after the last of them belongs to one that goes on. spans: int64 (n, 4), see
     `make_spans`. document_spans: for each of the ends, how many spans lie before it. position: offset of data[0] in the
-    bytes of all documents together.
+    bytes of all documents together. `done` is to be called when the text is not needed any more.
     """
 
     data: npt.NDArray[np.uint8]
@@ -41,6 +45,14 @@ class Stretch:
     spans: Int64s
     document_spans: Int64s
     origin: tuple[Block, ...]
+    room: Room | None = None
+    taken: int = 0
+
+    def done(self) -> None:
+        """Gives back the room that the stretch took."""
+        if self.room is not None:
+            self.room.give_back(self.taken, lent=True)
+            self.room = None
 
     @property
     def source(self) -> str:
@@ -69,13 +81,15 @@ def stretches(
     eos: int = -1,
     uncut: SpecialTrie | None = None,
     normalizer: str | None = None,
+    room: Room | None = None,
 ) -> Iterator[Stretch]:
     """Stretches of the blocks, in order. `bos` and `eos` are ids to put around each document, -1 for none.
 
     No stretch ends inside a token of `uncut`, or of `trie` without it; those of `trie` are cut out of the text. With a
-    normalizer, NFC or NFKC, none ends where normalization joins characters.
+    normalizer, NFC or NFKC, none ends where normalization joins characters. room: for texts that cannot be cut; None:
+    memory has no bound. Raises MemoryBoundError when one needs more.
     """
-    packer = StretchPacker(splitter, trie, bos, eos, uncut or trie, normalizer)
+    packer = StretchPacker(splitter, trie, bos, eos, uncut or trie, normalizer, room)
     for block in blocks:
         yield from packer.take(block)
     yield from packer.rest()
@@ -92,20 +106,24 @@ class StretchPacker:
         eos: int,
         uncut: SpecialTrie | None,
         normalizer: str | None = None,
+        room: Room | None = None,
     ) -> None:
         self.trie, self.bos, self.eos = trie, bos, eos
         self.cuts = Cuts(splitter, uncut, normalizer)
         self.tail = bytearray()
         self.tail_position = 0
+        self.room = room
+        self.taken = 0
         self.begun = False
         self.origin: list[Block] = []
 
     def take(self, block: Block) -> Iterator[Stretch]:
-        # Without its bytes: the places alone are needed for addresses.
-        places = replace(block, data=block.data[:0])
+        # The places alone are needed for addresses; no view of the bytes, which would keep them.
+        places = replace(block, data=np.empty(0, np.uint8))
         start, ends = 0, block.ends
         if self.tail:
             self.origin.append(places)
+            self._take_room(len(self.tail) + len(block.data))
             stretch, start = self._seam(block)
             if stretch is not None:
                 yield stretch
@@ -128,6 +146,15 @@ class StretchPacker:
         """A document that is open when the blocks end, ends there."""
         if self.tail:
             yield self._tail_stretch(len(self.tail), [len(self.tail)])
+
+    def _take_room(self, size: int) -> None:
+        """Before the tail grows to at most so many bytes."""
+        if self.room is None or size <= LONG:
+            return
+        more = size * self.room.copies - self.taken
+        begins = self.origin[0]
+        self.room.take(more, lambda: begins.address_at(self.tail_position - begins.position))
+        self.taken += more
 
     def _seam(self, block: Block) -> tuple[Stretch | None, int]:
         """Moves bytes of the block to the tail until a document's end or a safe place; (the stretch, bytes moved)."""
@@ -154,6 +181,9 @@ class StretchPacker:
         self.tail = bytearray()  # the old one is the stretch's now
         stretch = self._stretch(data, stop, self.tail_position, np.array(ends, np.int64), tuple(self.origin))
         self.origin = []
+        if self.room is not None and self.taken:
+            self.room.lend(self.taken)
+            stretch.room, stretch.taken, self.taken = self.room, self.taken, 0
         return stretch
 
     def _stretch(
