@@ -27,7 +27,7 @@ from fastbpe.shards.naming import INDEX, index_name, split_of
 from fastbpe.text import counted
 
 SHARD_TOKENS = 100_000_000
-EARLY_SYNC_BYTES = 32 << 20
+EARLY_SYNC_BYTES = 8 << 20
 
 State = Callable[[], Any]
 """Says what tokens are that lie around the end of a shard, for the journal."""
