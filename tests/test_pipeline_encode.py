@@ -350,14 +350,19 @@ def test_progress_and_facts(tmp_path):
     assert events[-1].facts == {"documents": 1, "tokens": 50, "shards": 1}
 
 
+# The shard cannot be written, or what lies beside it, when the index has been.
+@pytest.mark.parametrize(
+    ("format", "documents", "limit"),
+    [("npy", ["xyz " * 5000], 8000), ("megatron", ["x"] * 1000, 15_000)],
+)
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_file_that_cannot_grow_is_a_clean_error(tmp_path):
+def test_a_file_that_cannot_grow_is_a_clean_error(tmp_path, format, documents, limit):
     read, write = os.pipe()
     child = fork()
     if not child:
         try:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))
-            encode_dataset(TOKENIZER, ["xyz " * 5000], tmp_path / "out", threads=1)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+            encode_dataset(TOKENIZER, documents, tmp_path / "out", threads=1, format=format)
         except FastbpeError as error:
             os.write(write, json.dumps([type(error).__name__, str(error)]).encode())
         finally:

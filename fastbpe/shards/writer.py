@@ -261,6 +261,7 @@ class ShardWriter:
         number, tokens, ends = closed.number, closed.tokens, closed.ends
         split = split_of(number, self._val_shards) if self._split is None else self._split
         name = self.form.file(self._prefix, split, number, self._split is not None)
+        crcs: dict[str, str] = {}
         try:
             try:
                 head = self.form.header(self.dtype, tokens)
@@ -272,13 +273,14 @@ class ShardWriter:
             finally:
                 os.close(closed.descriptor)
             index = index_name(number, self._split)
-            crcs = {index: self._write_beside(index, npy_parts(ends))}
+            crcs[index] = self._write_beside(index, npy_parts(ends))
             for other, parts in self.form.beside(name, self.dtype, ends, closed.origins).items():
                 crcs[other] = self._write_beside(other, parts)
             os.rename(closed.temporary, self.directory / name)
         except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(closed.temporary)
+            for written in (closed.temporary, *(self.directory / other for other in crcs)):
+                with contextlib.suppress(OSError):
+                    os.unlink(written)
             raise
         finally:
             ends.close()
