@@ -29,6 +29,7 @@ from fastbpe.kernels.partitions import sum_rows
 from fastbpe.normalizing import check_normalizer
 from fastbpe.npy_header import npy_header
 from fastbpe.pattern.named import resolve
+from fastbpe.pattern.splitter import Splitter
 from fastbpe.weight import LARGEST, Weight, as_weight
 
 FORMAT = "fastbpe chunk counts"
@@ -384,6 +385,10 @@ def _check_header(path: str | os.PathLike[str], header: object) -> None:
     texts = [*(pattern if isinstance(pattern, list) else [pattern or ""]), *tokens]
     if not all(isinstance(text, str) for text in texts):
         raise FormatError(f"{os.fspath(path)}: the pattern or a special token is not a text")
+    try:
+        Splitter(tuple(pattern) if isinstance(pattern, list) else pattern, header["unmatched"])
+    except ParameterError as error:
+        raise FormatError(f"{os.fspath(path)}: no pattern that chunks were cut by: {error}") from None
     if not isinstance(header.get("unicode_version"), str | None):
         raise FormatError(f"{os.fspath(path)}: the Unicode version is not a text")
     sources = header.get("sources", [])

@@ -296,14 +296,16 @@ def test_a_missing_file_is_an_os_error(mapped: bool, tmp_path: Path) -> None:
     [
         (b'"version": 1', b'"version": 2', "version 2"),
         (b'"fastbpe chunk counts"', b'"fastbpe chunk points"', "not a file"),
-        (b'"pattern": "a+"', b'"pattern": 1234', "not a text"),
+        (b'"pattern": "a|[^a]"', b'"pattern": 1234', "not a text"),
+        (b'"pattern": "a|[^a]"', b'"pattern": "(|."', r"a\.npz: no pattern that chunks were cut by: "),
+        (b'"unmatched": "refuse"', b'"unmatched": "accept"', r"a\.npz: .*unmatched='accept'"),
         (b'"documents"', b'"dokuments"', "not a file"),
         (b'"documents": 0', b'"documents": "many"', "not in whole numbers"),
     ],
 )
 @pytest.mark.parametrize("mapped", [False, True])
 def test_a_changed_header_is_refused(mapped: bool, tmp_path: Path, old: bytes, new: bytes, message: str) -> None:
-    ChunkCounts.from_dict({b"ab": 5}, pattern="a+").save(tmp_path / "a.npz")
+    ChunkCounts.from_dict({b"ab": 5}, pattern="a|[^a]").save(tmp_path / "a.npz")
     with np.load(tmp_path / "a.npz") as archive:
         parts = dict(archive)
     header = parts["header"].tobytes()
