@@ -1,6 +1,7 @@
 """pipeline/train.py: from documents or counts to a tokenizer, against the reference."""
 
 from fractions import Fraction
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from fastbpe.errors import ParameterError
 from fastbpe.merging import TIE_BREAKS
 from fastbpe.normalizing import UNICODE_VERSION
 from fastbpe.pattern.named import NAMED
+from fastbpe.pipeline import train as module
 
 texts = st.lists(st.text("ab c\n1é，月", max_size=30), min_size=1, max_size=6)
 
@@ -136,6 +138,39 @@ def test_rare_chunks_are_left_out_and_told():
         trained(documents, 300, min_chunk_count=5)
     with pytest.raises(fastbpe.ParameterError, match="min_chunk_count=0"):
         trained(documents, 300, min_chunk_count=0)
+
+
+def test_what_the_kernel_cannot_tell_apart_is_refused_before_merging():
+    counts = fastbpe.ChunkCounts.from_dict({b"ab" * n: n for n in range(1, 10)})
+    with patch.object(module, "MAX_DISTINCT_COUNTS", 5):
+        with pytest.raises(fastbpe.ParameterError, match=r"9 different values, and merging can tell 5 apart"):
+            fastbpe.train(counts, 300)
+        assert fastbpe.train(counts, 300, min_chunk_count=5).merges.tolist()[0] == [97, 98]
+        same = fastbpe.ChunkCounts.from_dict({b"ab" * n: 7 for n in range(1, 10)})
+        assert fastbpe.train(same, 257).merges.tolist() == [[97, 98]]
+    with (
+        patch.object(module, "MAX_CELLS", 50),
+        pytest.raises(fastbpe.ParameterError, match="9 distinct chunks of 90 bytes are too many"),
+    ):
+        fastbpe.train(counts, 300)
+
+
+def test_more_distinct_counts_than_24_bits_number():
+    n = 2**24 + 10
+    starts = np.arange(0, 2 * n + 1, 2, dtype=np.int64)
+    data = np.tile(np.frombuffer(b"ab", np.uint8), n)
+    counts = fastbpe.ChunkCounts(data, starts, np.arange(1, n + 1, dtype=np.int64))
+    tokenizer = fastbpe.train(counts, 257)
+    assert tokenizer.model.counts.tolist() == [n * (n + 1) // 2]
+
+
+@pytest.mark.parametrize("pattern", ["(", "a|(?:", "a"])
+def test_counts_of_a_pattern_that_no_tokenizer_takes_are_refused_before_merging(pattern):
+    counts = fastbpe.ChunkCounts(np.frombuffer(b"ab", np.uint8), np.array([0, 2]), np.array([3]), pattern)
+    learned = []
+    with pytest.raises(fastbpe.PatternError):
+        fastbpe.train(counts, 300, on_merges=learned.append)
+    assert not learned
 
 
 def test_merging_above_the_memory_bound_is_refused_with_the_counts():

@@ -2,6 +2,8 @@ import numpy as np
 import numpy.typing as npt
 
 MAX_TOKENS: int
+MAX_CELLS: int
+MAX_DISTINCT_COUNTS: int
 STOP_REASONS: dict[int, str | None]
 
 class Merger:

@@ -37,6 +37,8 @@ from fastbpe.kernels.prefetch cimport fastbpe_prefetch
 from fastbpe.kernels.sweep cimport sweep
 
 MAX_TOKENS = 2**32 - 8
+MAX_CELLS = 2 ** (64 - WEIGHT_BITS)
+MAX_DISTINCT_COUNTS = WEIGHT_MASK
 """Some short of what 32 bits hold: cells have marks of their own there."""
 
 cdef enum:
@@ -291,8 +293,8 @@ cdef class Merger:
             raise ValueError(f"min_frequency must be at least 1, not {min_frequency}")
         if not 1 <= max_bucket_bits <= 40:
             raise ValueError(f"max_bucket_bits must be 1..40, not {max_bucket_bits}")
-        if n_symbols + n >= 2**40:
-            raise ValueError("distinct chunks of 2**40 bytes or more")
+        if n_symbols + n >= MAX_CELLS:
+            raise ValueError(f"{MAX_CELLS} or more cells: bytes and chunks")
         self.m.min_frequency = min_frequency
         self.m.max_length = 2**63 - 1 if max_token_length is None else max_token_length
         self.m.tie_first = tie_first

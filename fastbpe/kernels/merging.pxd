@@ -17,7 +17,7 @@ from fastbpe.kernels.heap cimport Heap
 from fastbpe.kernels.pairmap cimport PairMap, pair_key
 
 cdef enum:
-    WEIGHT_BITS = 24  # a place is cell << WEIGHT_BITS | index of the chunk's weight
+    WEIGHT_BITS = 28  # a place is cell << WEIGHT_BITS | index of the chunk's weight
     WEIGHT_MASK = (1 << WEIGHT_BITS) - 1
 
 

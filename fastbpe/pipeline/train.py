@@ -16,11 +16,12 @@ from fastbpe.corpus.sources import Corpus, Files
 from fastbpe.corpus.weights import WeightsLike
 from fastbpe.counts import ChunkCounts
 from fastbpe.errors import DataError, MemoryBoundError, ParameterError, check_choice, whole_number
-from fastbpe.kernels.merge import MAX_TOKENS
+from fastbpe.kernels.merge import MAX_CELLS, MAX_DISTINCT_COUNTS, MAX_TOKENS
 from fastbpe.merging import MergeRules, Merges, OnMerges, learn_merges, learn_more_merges, merging_need
 from fastbpe.model import PLACEMENTS, ROLES, list_names
 from fastbpe.normalizing import check_normalizer
 from fastbpe.pattern.named import resolve
+from fastbpe.pattern.splitter import Splitter
 from fastbpe.pipeline.checkpoint import Checkpoint, checkpoint_at
 from fastbpe.pipeline.count import count_chunks
 from fastbpe.pipeline.invalid import check_errors
@@ -93,6 +94,7 @@ def train(
     if isinstance(source, ChunkCounts):
         refuse_for_counts(errors, weights, max_bytes, sample_seed)
         names = _settled(source, pattern, names, normalizer, unmatched)
+        Splitter(source.pattern, source.unmatched)  # what the tokenizer would refuse in the end
     roles = {"bos": bos_token, "eos": eos_token, "pad": pad_token}
     check_normalizer(normalizer)
     n_merges = merges_for(vocab_size, len(names))
@@ -188,7 +190,10 @@ def check_counts(counts: ChunkCounts, corpus: Corpus | None = None) -> None:
 
 
 def check_memory(counts: ChunkCounts, min_chunk_count: int, n_merges: int, bound: int) -> None:
-    """Raises MemoryBoundError when learning n_merges from what counts hold so often would go above the bound."""
+    """Raises MemoryBoundError when learning n_merges from what counts hold so often would go above the bound.
+
+    ParameterError when they are more than the kernel can tell apart.
+    """
     n, n_bytes = counts.size_at_least(min_chunk_count)
     need = resident_memory() + merging_need(n_bytes, n, n_merges)
     if n < len(counts):
@@ -200,6 +205,20 @@ def check_memory(counts: ChunkCounts, min_chunk_count: int, n_merges: int, bound
             "smaller sample",
             counts,
         )
+    if n_bytes + n >= MAX_CELLS:
+        raise ParameterError(
+            f"{n:,} distinct chunks of {n_bytes:,} bytes are too many to merge: leave out rare chunks with "
+            f"min_chunk_count, or take a smaller sample, of less than {MAX_CELLS:,} bytes and chunks"
+        )
+    if n > MAX_DISTINCT_COUNTS:
+        least = min(min_chunk_count * counts.denominator, 2**63 - 1)
+        distinct = len(np.unique(counts.counts[counts.counts >= least]))
+        if distinct > MAX_DISTINCT_COUNTS:
+            raise ParameterError(
+                f"the counts of {n:,} distinct chunks have {distinct:,} different values, and merging can tell "
+                f"{MAX_DISTINCT_COUNTS:,} apart: leave out rare chunks with min_chunk_count, take a smaller sample, or "
+                "rounder weights"
+            )
 
 
 def refuse_for_counts(errors: str, weights: WeightsLike, max_bytes: str | int | None, sample_seed: int | None) -> None:
