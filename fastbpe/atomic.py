@@ -86,6 +86,15 @@ def write_all(descriptor: int, data: bytes | memoryview) -> None:
         view = view[os.write(descriptor, view) :]
 
 
+@contextlib.contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """What the system refuses meanwhile without speaking of a file (a full disk) is told of `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise _named(error, Path(path)) from None
+
+
 def _named(error: BaseException, path: Path, temporary: str | None = None) -> BaseException:
     """An OSError that speaks of no file (a full disk), or of the temporary name, is made to speak of `path`."""
     if isinstance(error, OSError) and error.errno is not None and error.filename in (None, temporary):

@@ -1,4 +1,5 @@
 import json
+import signal
 import tracemalloc
 from pathlib import Path
 
@@ -131,3 +132,28 @@ def test_runs_that_are_kept_outlive_their_maker(tmp_path: Path) -> None:
         assert rows(*runs.table(600)) == expected(pieces)
         runs.close()
     assert {path.name for path in folder.iterdir()} == {name for of in places.values() for name, _ in of}
+
+
+def test_a_full_disk_is_told_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        for limit, chunks_written in ((10_000, 0), (60_000, 2)):  # while runs are written, while they are summed
+            counter, runs = Counter(1, 0, True), Runs()
+            for k in range(2):
+                data = bytes([97 + k]) * 40_000
+                counter.add(data, None, k * len(data))
+                if chunks_written:
+                    runs.write([(0, counter.take(0))])
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+            with pytest.raises(OSError, match="File too large") as info:
+                runs.table(1000) if chunks_written else runs.write([(0, counter.take(0))])
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+            assert str(info.value.filename).startswith(str(tmp_path))
+            runs.close()
+            assert not list(tmp_path.iterdir())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from fastbpe.atomic import sync_directory
+from fastbpe.atomic import naming, sync_directory
 from fastbpe.kernels.partitions import merge_runs
 from fastbpe.npy_header import npy_header
 
@@ -75,10 +75,11 @@ class Runs:
                     folder = self._temporary() if kept is None else kept
                     folder.mkdir(exist_ok=True)
                     path = folder / str(next(self._numbers))
+                    stack.enter_context(naming(path))
                     file = stack.enter_context(open(path, "wb"))
                 self._written.setdefault(partition, []).append((path, file.tell()))
                 for array in run:
-                    np.save(file, array, allow_pickle=False)
+                    _save(file, array)
             if file is not None and kept is not None:
                 file.flush()
                 os.fsync(file.fileno())
@@ -96,6 +97,7 @@ class Runs:
         stride = max(1, at_once // max(1, len(sums)))
         folder = self._new_folder()
         with (
+            naming(folder),
             open(folder / "data.npy", "wb") as data,
             open(folder / "starts.npy", "wb") as starts,
             open(folder / "counts.npy", "wb") as counts,
@@ -103,13 +105,13 @@ class Runs:
             data.write(npy_header(np.dtype(np.uint8), sum(run.n_bytes for run in sums)))
             starts.write(npy_header(np.dtype(np.int64), sum(run.n for run in sums) + 1))
             counts.write(npy_header(np.dtype(np.int64), sum(run.n for run in sums)))
-            np.zeros(1, np.int64).tofile(starts)
+            starts.write(np.zeros(1, np.int64).data)
             base = 0
             for upper in _bounds(sums, stride):
                 part = merge_runs(run.upto(upper) for run in sums)
-                part[0].tofile(data)
-                (part[1][1:] + base).tofile(starts)
-                part[2].tofile(counts)
+                data.write(part[0].data)
+                starts.write((part[1][1:] + base).data)
+                counts.write(part[2].data)
                 base += len(part[0])
         return _mapped(folder / "data.npy"), _mapped(folder / "starts.npy"), _mapped(folder / "counts.npy")
 
@@ -130,7 +132,8 @@ class Runs:
             if len(run[2]):
                 folder = self._new_folder()
                 for k, name in enumerate(_PARTS):
-                    np.save(folder / f"{name}.npy", run[k], allow_pickle=False)
+                    with naming(folder), open(folder / f"{name}.npy", "wb") as file:
+                        _save(file, run[k])
                 yield _SortedRun(folder, len(run[2]), len(run[0]), int(np.diff(run[1]).max()))
             del run
         if self._kept is None:  # where files hold one run each
@@ -198,6 +201,12 @@ def _bounds(runs: list[_SortedRun], stride: int) -> Iterator[int]:
     samples = np.sort(np.concatenate([run.samples(stride) for run in runs])) if runs else np.empty(0, np.int64)
     yield from np.unique(samples[len(runs) :: max(1, len(runs))]).tolist()
     yield 2**63 - 1
+
+
+def _save(file: BinaryIO, array: npt.NDArray[Any]) -> None:
+    # By the file's own write, which says why it cannot; what NumPy raises for a full disk does not.
+    file.write(npy_header(array.dtype, len(array)))
+    file.write(array.data)
 
 
 def _load(place: tuple[Path, int]) -> Run:
