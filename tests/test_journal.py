@@ -3,7 +3,7 @@ import os
 import pytest
 
 from fastbpe.errors import FastbpeError, FormatError, ParameterError
-from fastbpe.shards.journal import begin, clean
+from fastbpe.shards.journal import begin, clean, difference
 
 RUN = {"fingerprint": "f", "allowed": ("a",), "sources": "digest"}
 
@@ -67,7 +67,7 @@ def test_every_changed_byte_is_seen(tmp_path):
     ("change", "what"),
     [
         ({"sources": "other"}, "the sources have changed"),
-        ({"fingerprint": "g"}, "'f' before, 'g' now"),
+        ({"fingerprint": "g"}, "the tokenizer is another"),
         ({"n": 1}, "n"),
     ],
 )
@@ -136,3 +136,13 @@ def test_a_damaged_journal_is_refused(tmp_path, damage):
     path.write_bytes(path.read_bytes() + damage)
     with pytest.raises(FormatError, match="is damaged; remove the directory"):
         begin(out, RUN, resume=True)
+
+
+def test_what_differs_is_said_by_its_name():
+    before = {"fingerprint": "f", "reader": {"lines": False, "where": {}}, "pack": 8}
+    assert difference(before, {**before}) is None
+    assert difference(before, before | {"pack": None}) == "pack was 8 and is None now"
+    assert difference(before, before | {"reader": {"lines": True, "where": {}}}) == "lines was False and is True now"
+    assert difference(before, {"fingerprint": "f", "pack": 8}) == "lines was False and is None now"
+    assert difference({"pack": 8}, {"pack": 9, "fingerprint": "f"}) == "pack was 8 and is 9 now"
+    assert "'x'" in difference({}, {"reader": "x"})

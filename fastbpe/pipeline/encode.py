@@ -28,7 +28,7 @@ from fastbpe.pipeline.progress import Progress, ProgressLike, as_progress
 from fastbpe.pipeline.settings import settled
 from fastbpe.pipeline.stretches import StretchPacker
 from fastbpe.shards.forms import form_named
-from fastbpe.shards.journal import Journal, begin, clean
+from fastbpe.shards.journal import Journal, begin, clean, difference
 from fastbpe.shards.manifest import Manifest, ShardEntry
 from fastbpe.shards.naming import MANIFEST, TOKENIZER, TRAIN, VAL
 from fastbpe.shards.packing import RowPacker
@@ -243,12 +243,9 @@ def _already_complete(out: Path, fixed: dict[str, Any], corpus: Corpus, progress
     """The manifest of shards that a run before has completed. Raises ParameterError when it had another source."""
     shards = TokenShards(out)
     manifest = shards.manifest
-    for name, value in fixed.items():
-        if getattr(manifest, name) != value:
-            raise ParameterError(
-                f"{out}: holds complete shards of another run ({name} {getattr(manifest, name)!r}, not {value!r}); "
-                "choose another directory"
-            )
+    what = difference({name: getattr(manifest, name) for name in fixed}, fixed)
+    if what is not None:
+        raise ParameterError(f"{out}: holds complete shards of another run: {what}; choose another directory")
     _check(out, manifest.shards, progress)
     _ = shards.tokenizer  # raises when it is another
     progress.phase("compare", manifest.bytes)

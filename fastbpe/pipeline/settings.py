@@ -55,8 +55,8 @@ def settled(
         "id_limit": tokenizer.id_limit,
         **policy.entries(),
         "reader": reader_entry(reading, check_errors(errors)),
-        **layout,
         **rows,
+        **layout,
         "shuffle": shuffle,
         "unicode_version": None if tokenizer.model.normalizer is None else UNICODE_VERSION,
     }

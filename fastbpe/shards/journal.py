@@ -123,16 +123,12 @@ def _read(journal: Journal, parameters: dict[str, Any]) -> None:
         journal.entries.clear()
         sync_directory(directory)
         return
-    for name in sorted({*lines[0], *parameters}):
-        if lines[0].get(name) != parameters.get(name):
-            what = (
-                "the sources have changed"
-                if name == "sources"
-                else f"{name} is another ({_differ(lines[0], parameters, name)})"
-            )
-            raise ParameterError(
-                f"{directory}: cannot go on with the run there: {what}; remove the directory and start anew"
-            )
+    what = difference(lines[0], parameters)
+    if what is not None:
+        raise ParameterError(
+            f"{directory}: cannot go on with the run there: {what}; give what was given, or remove the directory and "
+            "start anew"
+        )
     journal.entries = lines[1:]
 
 
@@ -146,8 +142,20 @@ def _entry(line: Any) -> dict[str, Any]:
     return entry
 
 
-def _differ(before: dict[str, Any], now: dict[str, Any], name: str) -> str:
-    return f"{before.get(name)!r} before, {now.get(name)!r} now"
+def difference(before: dict[str, Any], now: dict[str, Any]) -> str | None:
+    """What the first parameter is, for people, that is not as it was; None when all are."""
+    for name in {**now, **before}:
+        was, is_now = before.get(name), now.get(name)
+        if was == is_now:
+            continue
+        if name == "fingerprint":
+            return "the tokenizer is another"
+        if name == "sources":
+            return "the sources have changed, or are named in another way"
+        if name == "reader" and was is not None:
+            return difference(was, is_now or {})
+        return f"{name} was {was!r} and is {is_now!r} now"
+    return None
 
 
 def _what_lies_there(names: set[str]) -> str:
