@@ -46,6 +46,10 @@ def test_memory(memory):
     assert report.skipped == {"hidden": 1}
     assert report.name == "memory://d"
     assert read("memory://d/*.txt")[0] == [b"b"]
+    memory.pipe_file("/d/e/.h/x.txt", b"hidden")
+    found, (report,) = read("memory://d/**")
+    assert (found, report.skipped) == ([b"a", b"b", b"c"], {"hidden": 2})
+    assert read("memory://d/e/.h/*.txt")[0] == read("memory://d/e/.*/*")[0] == [b"hidden"]
     assert read("memory://d/b.txt", "memory://d/e/c.txt")[0] == [b"b", b"c"]
 
 
@@ -95,6 +99,26 @@ def test_http(server, tmp_path):
     assert found == [text] + [b"b"] * 1000
     with pytest.raises(DataError, match=r"none\.txt"):
         read(f"{server}/none.txt")
+
+
+def test_why_a_server_gives_nothing(server):
+    """One that cannot be reached, or fails, is not one that does not have the file."""
+
+    class Failing(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_error(503)
+
+        do_HEAD = do_GET
+
+        def log_message(self, *arguments):
+            pass
+
+    with pytest.raises(DataError, match="no such file; check the address"):
+        read(f"{server}/nothing.txt")
+    with serving(Failing) as address, pytest.raises(DataError, match=r"cannot be read .*503"):
+        read(f"{address}/a.txt")
+    with pytest.raises(DataError, match=r"cannot be read .*onnect"):
+        read(f"{address}/a.txt")
 
 
 def test_a_connection_that_breaks_off_is_no_end(tmp_path):

@@ -9,6 +9,9 @@ from fastbpe.errors import DataError, FastbpeError, ParameterError
 
 _ADDRESS = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*(?:::[A-Za-z][A-Za-z0-9+.-]*)*://")
 _PASSWORD = re.compile(r"(?<=://)[^/@]*@")
+_GLOB = re.compile(r"[*?\[]")
+_MISSING = (404, 410)
+"""What http says of a file that is not there."""
 READ_BYTES = 1 << 20
 
 
@@ -28,7 +31,9 @@ def expand_address(address: str, skip: Skip) -> Iterator[str]:
         if _is_http(address):
             yield address
             return
-        if re.search(r"[*?\[]", path) and not system.exists(path):
+        base, globbed = path.rstrip("/"), ""
+        if _GLOB.search(path) and not system.exists(path):
+            base, globbed = _literal_root(path)
             found = sorted(system.glob(path))
             paths = [name for name in found if not system.isdir(name)]
             if not paths:
@@ -39,10 +44,10 @@ def expand_address(address: str, skip: Skip) -> Iterator[str]:
             paths = [path]
         else:
             raise DataError(f"{shown(address)}: no such file or directory; check the name")
-        base = path.rstrip("/")
+        hidden = any(part.startswith(".") for part in globbed.split("/"))
         for name in paths:
             inside = name[len(base) :] if name.startswith(base) else ""
-            if any(part.startswith(".") for part in inside.split("/")):
+            if not hidden and any(part.startswith(".") for part in inside.split("/")):
                 skip(shown(system.unstrip_protocol(name)), "hidden")
             else:
                 yield system.unstrip_protocol(name)
@@ -70,6 +75,10 @@ class _told:
         if error is None or isinstance(error, FastbpeError | GeneratorExit) or not isinstance(error, Exception):
             return
         if isinstance(error, FileNotFoundError):
+            cause = error.__cause__
+            # Over http whatever goes wrong when a file is looked at is told of as that it is not there.
+            if _is_http(self._address) and cause is not None and getattr(cause, "status", None) not in _MISSING:
+                raise unreachable(self._address, cause) from error
             raise DataError(f"{self._address}: no such file; check the address") from error
         if isinstance(error, ImportError):
             raise ParameterError(
@@ -91,6 +100,12 @@ def _system(address: str) -> tuple[Any, str]:
     except ValueError as error:
         raise ParameterError(f"{shown(address)}: {error}; is it a path? then write ./ before it") from None
     return system, path
+
+
+def _literal_root(path: str) -> tuple[str, str]:
+    """The part of a glob before its first globbed name, and the rest."""
+    slash = path.rfind("/", 0, len(_GLOB.split(path, maxsplit=1)[0]))
+    return path[: max(0, slash)], path[slash + 1 :]
 
 
 def _is_http(address: str) -> bool:
