@@ -93,9 +93,12 @@ def test_what_lies_there_is_never_overwritten(tmp_path):
 
 def test_a_live_run_holds_the_lock(tmp_path):
     journal = begin(tmp_path, RUN, resume=True)
-    with pytest.raises(FastbpeError, match="another run is writing here"):
-        begin(tmp_path, RUN, resume=True)
+    for resume in (True, False):
+        with pytest.raises(FastbpeError, match="another run is writing here"):
+            begin(tmp_path, RUN, resume)
     journal.close()
+    with pytest.raises(ParameterError, match="holds a run that is not finished"):
+        begin(tmp_path, RUN, resume=False)
     begin(tmp_path, RUN, resume=True).close()
 
 

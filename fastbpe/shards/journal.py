@@ -76,6 +76,8 @@ def begin(directory: Path, parameters: dict[str, Any], resume: bool) -> Journal 
             f"{directory}: cannot be made a directory of shards ({why}); choose another place"
         ) from error
     if names and not resume:
+        if JOURNAL in names:
+            _check_dead(directory)
         raise ParameterError(f"{directory}: {_what_lies_there(names)}")
     if names and JOURNAL not in names:
         if MANIFEST in names:
@@ -93,15 +95,25 @@ def begin(directory: Path, parameters: dict[str, Any], resume: bool) -> Journal 
     return journal
 
 
+def _check_dead(directory: Path) -> None:
+    """Raises FastbpeError when the run whose journal lies there lives: nobody should hear that it may be removed."""
+    with contextlib.suppress(OSError), (directory / JOURNAL).open("rb") as file:
+        if not lock(file.fileno()):
+            raise _alive(directory)
+
+
+def _alive(directory: Path) -> FastbpeError:
+    return FastbpeError(f"{directory}: another run is writing here; wait for it to end, or stop it")
+
+
 def _lock(directory: Path, descriptor: int) -> None:
-    alive = FastbpeError(f"{directory}: another run is writing here; wait for it to end, or stop it")
     if not lock(descriptor):
-        raise alive
+        raise _alive(directory)
     # The other run may have ended, and removed the journal, between our opening and our lock.
     with contextlib.suppress(FileNotFoundError):
         if os.path.samestat(os.fstat(descriptor), os.stat(directory / JOURNAL)):
             return
-    raise alive
+    raise _alive(directory)
 
 
 def _read(journal: Journal, parameters: dict[str, Any]) -> None:
