@@ -350,10 +350,10 @@ def test_progress_and_facts(tmp_path):
     assert events[-1].facts == {"documents": 1, "tokens": 50, "shards": 1}
 
 
-# The shard cannot be written, or what lies beside it, when the index has been.
+# The journal cannot be written, the shard, or what lies beside it, when the index has been.
 @pytest.mark.parametrize(
     ("format", "documents", "limit"),
-    [("npy", ["xyz " * 5000], 8000), ("megatron", ["x"] * 1000, 15_000)],
+    [("npy", ["x"], 10), ("npy", ["xyz " * 5000], 8000), ("megatron", ["x"] * 1000, 15_000)],
 )
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_file_that_cannot_grow_is_a_clean_error(tmp_path, format, documents, limit):

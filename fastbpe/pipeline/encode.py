@@ -106,7 +106,10 @@ def encode_dataset(
     )
     survey = corpus.survey()
     run = {**fixed, "block_bytes": BLOCK_BYTES, "sources": survey and survey.digest}
-    journal = begin(out, run, resume)
+    try:
+        journal = begin(out, run, resume)
+    except OSError as error:
+        raise disk_error(error, out, 0) from error
     if journal is None:
         return _already_complete(out, fixed, corpus, shown)
     completed = False

@@ -65,7 +65,8 @@ def begin(directory: Path, parameters: dict[str, Any], resume: bool) -> Journal 
     """The journal to write shards into `directory` with, its lock held; None when all is complete already.
 
     Without `resume` a directory that holds anything is refused; with it, one whose run had other parameters.
-    Raises ParameterError for both, FastbpeError while another run holds the lock.
+    Raises ParameterError for both, FastbpeError while another run holds the lock, OSError when the journal cannot be
+    written; nothing is left of it then.
     """
     try:
         os.makedirs(directory, exist_ok=True)
@@ -88,9 +89,16 @@ def begin(directory: Path, parameters: dict[str, Any], resume: bool) -> Journal 
     journal = Journal(directory, descriptor)
     try:
         _lock(directory, descriptor)
-        _read(journal, parameters)
     except BaseException:
         journal.close()
+        raise
+    try:
+        _read(journal, parameters)
+    except BaseException:
+        if os.fstat(descriptor).st_size:
+            journal.close()
+        else:  # not even the parameters could be written
+            journal.discard()
         raise
     return journal
 
