@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastbpe.kernels.count import Counter
-from fastbpe.pipeline.runs import Runs
+from fastbpe.pipeline.runs import Runs, _load
 
 chunks = st.one_of(st.text("ab", min_size=1, max_size=4), st.text("ab", min_size=14, max_size=18)).map(str.encode)
 
@@ -50,6 +50,21 @@ def counted(pieces: list[list[bytes]], spill: list[int], bits: int, bytes_at_onc
 )
 def test_runs_sum_up_to_the_counts(pieces, spill: list[int], bits: int, bytes_at_once: int) -> None:
     assert counted(pieces, spill, bits, bytes_at_once) == expected(pieces)
+
+
+@given(st.lists(st.integers(1, 200), min_size=1, max_size=9), st.booleans())
+def test_runs_are_mapped_where_their_items_may_lie(sizes: list[int], in_one_file: bool) -> None:
+    runs = Runs()
+    written = [
+        (0, (np.full(n, 97, np.uint8), np.array([0, n]), np.array([k + 1]), np.array([k]))) for k, n in enumerate(sizes)
+    ]
+    for some in [written] if in_one_file else [[one] for one in written]:
+        runs.write(some)
+    for place, (_, run) in zip(runs._written[0], written, strict=True):
+        loaded = _load(place)
+        assert all(array.flags.aligned for array in loaded)
+        assert all(map(np.array_equal, loaded, run))
+    runs.close()
 
 
 def test_many_rows_and_big_chunks() -> None:

@@ -27,6 +27,9 @@ Run = tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int64],
 
 _PARTS = ("data", "starts", "counts", "firsts")
 
+ALIGNMENT = 64
+"""Arrays begin at a multiple of it in a file, as NPY has it for the data behind a header."""
+
 ROW_BYTES = 256
 COPIES = 3
 """What a row takes while rows are brought into order, about: so much, and its chunk so often."""
@@ -204,6 +207,7 @@ def _bounds(runs: list[_SortedRun], stride: int) -> Iterator[int]:
 
 
 def _save(file: BinaryIO, array: npt.NDArray[Any]) -> None:
+    file.write(bytes(-file.tell() % ALIGNMENT))  # or the array would be mapped where its items must not lie
     # By the file's own write, which says why it cannot; what NumPy raises for a full disk does not.
     file.write(npy_header(array.dtype, len(array)))
     file.write(array.data)
@@ -220,6 +224,7 @@ def _load(place: tuple[Path, int]) -> Run:
 
 def _mapped_at(file: BinaryIO) -> npt.NDArray[Any]:
     """The array that stands next in a file, mapped."""
+    file.seek(-file.tell() % ALIGNMENT, os.SEEK_CUR)
     np.lib.format.read_magic(file)
     (n,), _, dtype = np.lib.format.read_array_header_1_0(file)
     start = file.tell()
