@@ -14,6 +14,7 @@ from fastbpe.kernels.special import SpecialTrie
 from fastbpe.pattern.splitter import Splitter
 from fastbpe.pipeline import stretches as module
 from fastbpe.pipeline.policy import Policy
+from fastbpe.pipeline.room import Room
 from fastbpe.pipeline.stretches import Stretch, stretches
 from fastbpe.tokenizer import Tokenizer
 
@@ -189,6 +190,13 @@ def test_most_of_a_block_is_not_copied() -> None:
     )
     copied = [stretch for stretch in found if not any(np.shares_memory(stretch.data, block.data) for block in blocks)]
     assert max(len(stretch.data) for stretch in copied) < 10_000
+
+
+@pytest.mark.parametrize("document", [b"some words\n", b"a" * (module.LONG * 2 // 3)])
+def test_texts_that_full_blocks_cut_need_no_room(document: bytes) -> None:
+    documents = [document] * (4 * module.LONG // len(document))
+    found = list(stretches(blocks_of(documents, [module.LONG]), Whole(), room=Room(0)))
+    assert collected(found, Whole()) == naive(documents, Whole(), [], -1, -1)
 
 
 def test_a_document_without_a_safe_place_is_one_unit() -> None:

@@ -123,7 +123,6 @@ class StretchPacker:
         start, ends = 0, block.ends
         if self.tail:
             self.origin.append(places)
-            self._take_room(len(self.tail) + len(block.data))
             stretch, start = self._seam(block)
             if stretch is not None:
                 yield stretch
@@ -148,7 +147,7 @@ class StretchPacker:
             yield self._tail_stretch(len(self.tail), [len(self.tail)])
 
     def _take_room(self, size: int) -> None:
-        """Before the tail grows to at most so many bytes."""
+        """Before the tail grows to so many bytes."""
         if self.room is None or size <= LONG:
             return
         more = size * self.room.copies - self.taken
@@ -163,6 +162,7 @@ class StretchPacker:
         moved, reach = 0, HEAD_BYTES
         while True:
             look = min(reach, len(block.data) if end is None else end)
+            self._take_room(before + look)
             self.tail.extend(block.data[moved:look])
             if look == end:
                 return self._tail_stretch(len(self.tail), [len(self.tail)]), look
