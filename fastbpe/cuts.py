@@ -2,7 +2,8 @@
 
 A place is proved from the bytes around it. With a normalizer the proof is about the normalized text: parts between
 characters that nothing before them is joined to are normalized each by itself, and a chunk must be sure to end, in
-what they become, at the start of such a character.
+what they become, at the start of such a character. Behind a special token that is cut out of the text there is always
+such a place: what stands before it is split and normalized without what follows.
 """
 
 import unicodedata
@@ -13,7 +14,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fastbpe.kernels.special import SpecialTrie, occurrences
+from fastbpe.kernels.special import SpecialTrie, last_behind, occurrences
 from fastbpe.normalizing import begins_anew, normalized
 
 HEAD_BYTES = 4096
@@ -34,26 +35,42 @@ class Cutter(Protocol):
 
 
 class Cuts:
-    """Finds the places. No special token of `uncut` is cut."""
+    """Finds the places. No special token of `uncut` is cut.
 
-    def __init__(self, splitter: Cutter, uncut: SpecialTrie | None, normalizer: str | None) -> None:
+    apart: `uncut` are tokens that are cut out of the text before it is split.
+    """
+
+    def __init__(
+        self, splitter: Cutter, uncut: SpecialTrie | None, normalizer: str | None, apart: bool = False
+    ) -> None:
         self.splitter, self.uncut, self.normalizer = splitter, uncut, normalizer
+        self._apart = uncut if apart else None
         self.reach = 2 * splitter.cut_window + (uncut.longest if uncut else 0)
         """How far before a place what is there may matter."""
         if normalizer is not None:
             self.reach = 4 * self.reach + 64
 
     def last(self, data: Text, lowest: int, highest: int, document: int) -> int:
-        """The last safe place in data[lowest:highest], or -1; `document` is where the open document starts in data."""
+        """A safe place near the end of data[lowest:highest], or -1 when it has none.
+
+        `document` is where the open document starts in data, or what is left of it, which begins at a safe place.
+        """
         if self.normalizer is not None:
-            return self._last_normalized(data, lowest, highest, document)
+            near = self._behind_special(data, max(lowest, highest - HEAD_BYTES), highest, document)
+            if near < 0:
+                near = self._last_normalized(data, lowest, highest, document)
+            return near if near >= 0 else self._behind_special(data, lowest, highest, document)
         reach = HEAD_BYTES
         while True:
             start = max(lowest, highest - reach)
-            cut = self._last_verbatim(data, start, highest, document)
-            if cut >= 0 or start == lowest:
-                return cut
+            behind = self._behind_special(data, start, highest, document)
+            cut = self._last_verbatim(data, max(start, behind), highest, document)
+            if max(cut, behind) >= 0 or start == lowest:
+                return max(cut, behind)
             reach *= 4
+
+    def _behind_special(self, data: Text, lowest: int, highest: int, document: int) -> int:
+        return -1 if self._apart is None else last_behind(self._apart, data, lowest, highest, document)
 
     def _last_verbatim(self, data: Text, start: int, stop: int, document: int) -> int:
         window = self.splitter.cut_window

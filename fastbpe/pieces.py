@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from fastbpe.cuts import Cuts
 from fastbpe.kernels.join import Utf8Windows, batch_stop, join_texts, total_length
-from fastbpe.kernels.special import SpecialTrie, make_spans
 from fastbpe.normalizing import normalize_spans
 from fastbpe.pattern.splitter import Splitter
 from fastbpe.specials import Data, Specials
@@ -89,15 +88,13 @@ def cut_text(
 
     A text that can be cut nowhere becomes one piece.
     """
-    windows, cuts = Utf8Windows(text), Cuts(splitter, specials.trie, specials.normalizer)
+    windows, cuts = Utf8Windows(text), Cuts(splitter, specials.trie, specials.normalizer, apart=True)
     more = piece_bytes if splitter.cut_window or specials.trie is not None else sys.maxsize
     part, position = replace(specials, eos=-1), 0
     data, ended = windows.next(np.empty(0, np.uint8), more)
     searched = 0
     while not ended:
         cut = cuts.last(data, max(0, searched - cuts.reach), len(data), 0)
-        if cut < 0 and specials.trie is not None:
-            cut = _behind_special(data, specials.trie)
         if cut > 0:
             yield _piece(data, cut, part, number, position)
             part, position, data = replace(part, bos=-1), position + cut, data[cut:]
@@ -115,10 +112,3 @@ def _piece(data: NDArray[np.uint8], stop: int, specials: Specials, number: int |
     if specials.normalizer is None:
         return Piece(data, spans, np.empty(0, np.int64))
     return Piece(*normalize_spans(data.tobytes(), spans, specials.normalizer), np.empty(0, np.int64))
-
-
-def _behind_special(data: NDArray[np.uint8], trie: SpecialTrie) -> int:
-    """Where the last special token ends that is the same whatever follows the data, or -1."""
-    spans, _ = make_spans(data, np.zeros(1, np.int64), np.array([len(data)], np.int64), trie)
-    ends = spans[(spans[:, 3] >= 0) & (spans[:, 0] + trie.longest <= len(data)), 1]
-    return int(ends[-1]) if len(ends) else -1

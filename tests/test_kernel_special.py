@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastbpe.errors import ParameterError
-from fastbpe.kernels.special import SpecialTrie, make_spans, occurrences
+from fastbpe.kernels.special import SpecialTrie, last_behind, make_spans, occurrences
 
 LETTERS = st.text("ab<", max_size=30).map(str.encode)
 TOKENS = st.lists(st.text("ab<", min_size=1, max_size=5).map(str.encode), max_size=6, unique=True)
@@ -73,6 +73,38 @@ def test_occurrences_sees_every_overlap_and_what_the_end_cuts_off(data, tokens, 
     assert occurrences(trie_of(tokens), data, lo, hi) == (lo < hi and (overlaps or cut_off))
 
 
+@given(LETTERS, LETTERS, TOKENS, st.integers(0, 30), st.integers(0, 30), st.integers(0, 30))
+def test_behind_a_token_it_is_sure_to_be_found(data, after, tokens, lo, hi, begin):
+    lo, hi = sorted((min(lo, len(data)), min(hi, len(data))))
+    begin = min(begin, len(data))
+    place = last_behind(trie_of(tokens), data, lo, hi, begin)
+    ends = {begin + stop for _, stop, _ in naive_cuts(data[begin:] + after, tokens)}
+    assert place == -1 or (lo <= place < hi and place in ends)
+    # Every token that no other can overlap is one.
+    lone = [token for token in tokens if not any(cut_into(token, other) for other in tokens)]
+    longest = max(map(len, tokens), default=0)
+    sure = [
+        at + len(token)
+        for token in lone
+        for at in range(begin, len(data) - longest + 1)
+        if data.startswith(token, at) and lo <= at + len(token) < hi
+    ]
+    assert place >= max(sure, default=-1)
+
+
+def cut_into(token, other):
+    """Whether `other` may begin before `token` and end inside or behind it, or with it and be longer."""
+    if other != token and (token in other or other in token):
+        return True
+    return any(other[-n:] == token[:n] for n in range(1, min(len(token), len(other)) + (token != other)))
+
+
+def test_behind_tokens_that_overlap_there_is_no_place():
+    assert last_behind(trie_of([b"<<"]), b"<" * 100, 0, 100, 0) == 2
+    assert last_behind(trie_of([b"<<"]), b"<" * 100, 3, 100, 0) == -1
+    assert last_behind(trie_of([b"<<"]), b"<" * 50 + b"a<<b" + b"<" * 50, 3, 104, 0) == 56
+
+
 def test_no_trie_leaves_text_whole():
     spans, firsts = make_spans(b"abc", np.array([0], np.int64), np.array([3], np.int64))
     assert spans.tolist() == [[0, 3, 3, -1]] and firsts.tolist() == [0, 1]
@@ -99,5 +131,9 @@ def test_bad_ranges_are_refused():
     for lo, hi in [(-1, 1), (2, 1), (0, 4)]:
         with pytest.raises(ParameterError):
             occurrences(trie, b"abc", lo, hi)
+        with pytest.raises(ParameterError):
+            last_behind(trie, b"abc", lo, hi, 0)
+    with pytest.raises(ParameterError):
+        last_behind(trie, b"abc", 0, 3, 4)
     with pytest.raises(ParameterError):
         trie.find(b"abc", 4)

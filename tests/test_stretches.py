@@ -207,6 +207,22 @@ def test_a_document_without_a_safe_place_is_one_unit() -> None:
         assert collected(found, splitter) == naive(documents, splitter, [], -1, -1)
 
 
+@pytest.mark.parametrize("name", ["whole", "gpt2", "cl100k"])
+@pytest.mark.parametrize("form", [None, "NFC"])
+def test_a_document_is_cut_behind_special_tokens(name, form) -> None:
+    document = "\u65e5".encode() * 9 + b"a<s>" * 200
+    found = list(stretches(blocks_of([document], [64]), SPLITTERS[name], SpecialTrie(MARKS), normalizer=form))
+    assert len(found) > 10 and max(stretch.stop for stretch in found) < 200
+    if form is None:
+        assert collected(found, SPLITTERS[name]) == naive([document], SPLITTERS[name], MARKS, -1, -1)
+
+
+def test_no_document_is_cut_behind_a_special_token_that_stays_text() -> None:
+    blocks = blocks_of([b"a<s>" * 200], [64])
+    found = list(stretches(blocks, SPLITTERS["whole"], None, uncut=SpecialTrie(MARKS)))
+    assert [stretch.stop for stretch in found] == [800]
+
+
 def test_a_document_open_at_the_end_ends_there() -> None:
     block = Block(np.frombuffer(b"one\ntwo", np.uint8), np.array([1]), 0, [Place(0, "x", 0, np.array([0, 1]))])
     found = list(stretches([block], Lines()))

@@ -129,6 +129,54 @@ cdef bint _overlaps(const Trie* trie, const uint8_t* data, int64_t lo, int64_t h
     return False
 
 
+def last_behind(
+    SpecialTrie trie not None, const uint8_t[::1] data not None, int64_t lo, int64_t hi, int64_t begin
+):
+    """The last place in data[lo:hi] right behind a token that a search from data[begin] on finds, or -1.
+
+    It would be found whatever followed the data, and by a search from any place before at which no token is cut.
+    """
+    cdef int64_t n = data.shape[0]
+    if not 0 <= lo <= hi <= n or not 0 <= begin <= n:
+        raise ParameterError(f"range {lo}:{hi} from {begin} is outside the data of {n} bytes")
+    if lo == hi or trie.trie.longest == 0:
+        return -1
+    cdef int64_t place
+    with nogil:
+        place = _last_behind(&trie.trie, &data[0], lo, hi, begin, n)
+    return place
+
+
+cdef int64_t _last_behind(
+    const Trie* trie, const uint8_t* data, int64_t lo, int64_t hi, int64_t begin, int64_t n
+) noexcept nogil:
+    cdef int64_t lowest = max(begin, lo - trie.longest)
+    cdef int64_t at = hi - 1
+    cdef int64_t before, end
+    cdef int64_t id = -1
+    while at >= lowest:
+        if trie.root[data[at]] and at + trie.longest <= n:
+            end = trie_match(trie, data, at, n, &id)
+            if lo <= end < hi:
+                before = _crossed_from(trie, data, max(begin, at - trie.longest + 1), at)
+                if before < 0:
+                    return end
+                at = before  # nor is a token between the two sure to be found
+                continue
+        at -= 1
+    return -1
+
+
+cdef int64_t _crossed_from(const Trie* trie, const uint8_t* data, int64_t lowest, int64_t at) noexcept nogil:
+    """Start of the first token from `lowest` on that begins before data[at] and ends behind it, or -1."""
+    cdef int64_t start
+    cdef int64_t id = -1
+    for start in range(lowest, at):
+        if trie.root[data[start]] and trie_match(trie, data, start, start + trie.longest, &id) > at:
+            return start
+    return -1
+
+
 def make_spans(
     const uint8_t[::1] data not None,       # IN
     const int64_t[::1] starts not None,     # IN  where each document starts

@@ -2,7 +2,8 @@
 
 Most of a block becomes a stretch as it lies there. Of the document that goes on in the next block only the bytes after
 the last safe place are copied; with the first bytes of the next block, up to a safe place there, they become a small
-stretch of their own. A document without a safe place (one long run of a letter, or no pattern) is gathered whole.
+stretch of their own. A document without a safe place (one long run of a letter, or no pattern and no special token) is
+gathered whole.
 
 What is counted or encoded does not depend on where the cuts fall. Documents that are gathered get no more memory
 than a `Room` has, where there is one.
@@ -109,7 +110,7 @@ class StretchPacker:
         room: Room | None = None,
     ) -> None:
         self.trie, self.bos, self.eos = trie, bos, eos
-        self.cuts = Cuts(splitter, uncut, normalizer)
+        self.cuts = Cuts(splitter, uncut, normalizer, apart=uncut is trie)
         self.tail = bytearray()
         self.tail_position = 0
         self.room = room
