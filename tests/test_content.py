@@ -51,7 +51,7 @@ def test_peeking_takes_nothing(data, n, sizes):
     file = Peeked(io.BytesIO(data))
     assert file.peek(n) == data[:n]
     got = b"".join(file.read(size) for size in sizes)
-    assert got + file.read() == data
+    assert got + file.read(100) == data
 
 
 def test_archives_in_archives():

@@ -1,7 +1,7 @@
 """From one opened file to pieces of documents, whatever it holds: told by its content first, then by its name."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,34 +20,42 @@ HELD_BYTES = 64 << 20
 
 
 class Peeked(OneWay):
-    """A file whose first bytes can be looked at before they are read. `damage`: what ended them."""
+    """A file whose first bytes can be looked at before they are read.
+
+    Damage that is met by looking is raised where reading comes to it; at the end of a `with` if nobody has read as far.
+    """
 
     def __init__(self, file: ReadableFile) -> None:
         self._file = file
         self._head = b""
-        self.damage: Damaged | None = None
+        self._damage: Damaged | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None and self._damage is not None:
+            raise self._damage
 
     def peek(self, n: int) -> bytes:
         self._look(n)
         return self._head[:n]
 
-    def read(self, n: int = -1, /) -> bytes:
+    def read(self, n: int, /) -> bytes:
         if not self._head:
-            if self.damage is not None:
-                raise self.damage
+            if self._damage is not None:
+                raise self._damage
             return self._file.read(n)
-        if n < 0:
-            n = 1 << 62
         self._look(n)
         data, self._head = self._head[:n], self._head[n:]
         return data
 
     def _look(self, n: int) -> None:
-        if len(self._head) < n and self.damage is None:
+        if len(self._head) < n and self._damage is None:
             try:
                 self._head += fill(self._file, n - len(self._head))[0]
             except Damaged as error:
-                self.damage = error  # who reads comes to it after what is before
+                self._damage = error
 
 
 def read_content(
@@ -80,57 +88,45 @@ def _read(
     found: bool,
     in_archive: bool,
 ) -> Iterator[SourcePiece]:
-    peeked = Peeked(file)
-    yield from _read_peeked(peeked, name, bare_name, options, block_bytes, report, seekable, found, in_archive)
-    if peeked.damage is not None:  # nobody has read as far
-        raise peeked.damage
-
-
-def _read_peeked(
-    peeked: Peeked,
-    name: str,
-    bare_name: str,
-    options: ReaderOptions,
-    block_bytes: int,
-    report: SourceReport,
-    seekable: Any,
-    found: bool,
-    in_archive: bool,
-) -> Iterator[SourcePiece]:
-    head = peeked.peek(HEAD_BYTES)
-    what = not_text(head)
-    if what is not None:
-        report.reject(name, what, advice(what))
-        return
-    kind = kind_of(peeked.peek, bare_name, options.fields, options.plain)
-    if kind in COMPRESSED:
-        inner = Decompressed(peeked, kind, name)
-        yield from _read(inner, name, inner_name(bare_name), options, block_bytes, report, None, found, in_archive=True)
-    elif kind == "tar":
-        for member, path in members(peeked, options.members, report, name):
-            yield from _read(member, path, path, options, block_bytes, report, None, True, in_archive=True)
-    elif kind in TABLES:
-        yield from _numbered(_table(peeked, kind, name, options, block_bytes, report, seekable), name)
-    elif kind in ("csv", "tsv"):
-        report.boms += head.startswith(BOM)
-        source: Any = peeked
-        rows = read_csv(source, kind, options, block_bytes, report, name, peeked.peek(1 << 16))
-        yield from _numbered(rows, name)
-    elif kind == "jsonl":
-        report.boms += head.startswith(BOM)
-        if head.removeprefix(BOM).lstrip()[:1] == b"[":
-            report.reject(name, "a JSON array, not JSON Lines", "write one object a line (jq -c '.[]')")
+    with Peeked(file) as peeked:
+        head = peeked.peek(HEAD_BYTES)
+        what = not_text(head)
+        if what is not None:
+            report.reject(name, what, advice(what))
             return
-        yield from _numbered(read_jsonl(peeked, options, block_bytes, report, name), name)
-    elif options.fields:
-        wanted = options.text_field or options.where[0][0]
-        report.reject(name, f"plain text, which has no field {wanted!r}", "leave it out, or leave out text_field")
-    elif found and binary(peeked.peek(BINARY_BYTES)):
-        report.reject(name, "binary data (NUL bytes, and not UTF-8)", "leave it out, or name it itself if it is text")
-    else:
-        report.boms += head.startswith(BOM)
-        pieces = read_text(peeked, options, block_bytes)
-        yield from _numbered(_held_back(pieces) if in_archive else _ended(pieces), name)
+        kind = kind_of(peeked.peek, bare_name, options.fields, options.plain)
+        if kind in COMPRESSED:
+            inner = Decompressed(peeked, kind, name)
+            yield from _read(
+                inner, name, inner_name(bare_name), options, block_bytes, report, None, found, in_archive=True
+            )
+        elif kind == "tar":
+            for member, path in members(peeked, options.members, report, name):
+                yield from _read(member, path, path, options, block_bytes, report, None, True, in_archive=True)
+        elif kind in TABLES:
+            yield from _numbered(_table(peeked, kind, name, options, block_bytes, report, seekable), name)
+        elif kind in ("csv", "tsv"):
+            report.boms += head.startswith(BOM)
+            source: Any = peeked
+            rows = read_csv(source, kind, options, block_bytes, report, name, peeked.peek(1 << 16))
+            yield from _numbered(rows, name)
+        elif kind == "jsonl":
+            report.boms += head.startswith(BOM)
+            if head.removeprefix(BOM).lstrip()[:1] == b"[":
+                report.reject(name, "a JSON array, not JSON Lines", "write one object a line (jq -c '.[]')")
+                return
+            yield from _numbered(read_jsonl(peeked, options, block_bytes, report, name), name)
+        elif options.fields:
+            wanted = options.text_field or options.where[0][0]
+            report.reject(name, f"plain text, which has no field {wanted!r}", "leave it out, or leave out text_field")
+        elif found and binary(peeked.peek(BINARY_BYTES)):
+            report.reject(
+                name, "binary data (NUL bytes, and not UTF-8)", "leave it out, or name it itself if it is text"
+            )
+        else:
+            report.boms += head.startswith(BOM)
+            pieces = read_text(peeked, options, block_bytes)
+            yield from _numbered(_held_back(pieces) if in_archive else _ended(pieces), name)
 
 
 def _numbered(pieces: Iterator[Piece], name: str) -> Iterator[SourcePiece]:
