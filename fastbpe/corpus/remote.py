@@ -4,12 +4,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from fastbpe.corpus.walk import Skip
+from fastbpe.corpus.walk import Skip, glob_root, is_glob, names_hidden
 from fastbpe.errors import DataError, FastbpeError, ParameterError
 
 _ADDRESS = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*(?:::[A-Za-z][A-Za-z0-9+.-]*)*://")
 _PASSWORD = re.compile(r"(?<=://)[^/@]*@")
-_GLOB = re.compile(r"[*?\[]")
 _MISSING = (404, 410)
 """What http says of a file that is not there."""
 READ_BYTES = 1 << 20
@@ -31,9 +30,9 @@ def expand_address(address: str, skip: Skip) -> Iterator[str]:
         if _is_http(address):
             yield address
             return
-        base, globbed = path.rstrip("/"), ""
-        if _GLOB.search(path) and not system.exists(path):
-            base, globbed = _literal_root(path)
+        base = path.rstrip("/")
+        if is_glob(path) and not system.exists(path):
+            base = glob_root(path)
             found = sorted(system.glob(path))
             paths = [name for name in found if not system.isdir(name)]
             if not paths:
@@ -44,10 +43,10 @@ def expand_address(address: str, skip: Skip) -> Iterator[str]:
             paths = [path]
         else:
             raise DataError(f"{shown(address)}: no such file or directory; check the name")
-        hidden = any(part.startswith(".") for part in globbed.split("/"))
+        hidden = names_hidden(path[len(base) :])
         for name in paths:
             inside = name[len(base) :] if name.startswith(base) else ""
-            if not hidden and any(part.startswith(".") for part in inside.split("/")):
+            if not hidden and names_hidden(inside):
                 skip(shown(system.unstrip_protocol(name)), "hidden")
             else:
                 yield system.unstrip_protocol(name)
@@ -100,12 +99,6 @@ def _system(address: str) -> tuple[Any, str]:
     except ValueError as error:
         raise ParameterError(f"{shown(address)}: {error}; is it a path? then write ./ before it") from None
     return system, path
-
-
-def _literal_root(path: str) -> tuple[str, str]:
-    """The part of a glob before its first globbed name, and the rest."""
-    slash = path.rfind("/", 0, len(_GLOB.split(path, maxsplit=1)[0]))
-    return path[: max(0, slash)], path[slash + 1 :]
 
 
 def _is_http(address: str) -> bool:

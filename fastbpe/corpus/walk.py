@@ -31,7 +31,7 @@ def expand(pattern: str, skip: Skip, exclude: str | None = None, reject: Reject 
             yield from _Walk(pattern, skip, exclude, reject).files()
         else:
             yield pattern
-    elif _GLOB.search(pattern):
+    elif is_glob(pattern):
         found = False
         for path in _Walk.glob(pattern, skip, exclude, reject).files():
             found = True
@@ -44,10 +44,23 @@ def expand(pattern: str, skip: Skip, exclude: str | None = None, reject: Reject 
 
 def literal_root(pattern: str) -> str:
     """The part of a pattern before its first globbed name; all of it without one."""
-    if os.path.lexists(pattern) or not (glob := _GLOB.search(pattern)):
-        return pattern
-    slash = pattern.rfind("/", 0, glob.start())
+    return pattern if os.path.lexists(pattern) or not is_glob(pattern) else glob_root(pattern)
+
+
+def is_glob(pattern: str) -> bool:
+    """Whether it is a glob, where no file has it for its name."""
+    return _GLOB.search(pattern) is not None
+
+
+def glob_root(pattern: str) -> str:
+    """The part of a glob before its first globbed name."""
+    slash = pattern.rfind("/", 0, len(_GLOB.split(pattern, maxsplit=1)[0]))
     return "" if slash < 0 else pattern[:slash] or "/"
+
+
+def names_hidden(path: str) -> bool:
+    """Whether a name in the path, or in a glob, begins with a dot."""
+    return any(part.startswith(".") for part in path.split("/"))
 
 
 def unreadable(path: str, error: OSError) -> DataError:
@@ -88,13 +101,14 @@ class _Walk:
 
     @classmethod
     def glob(cls, pattern: str, skip: Skip, exclude: str | None, reject: Reject | None) -> "_Walk":
-        root = literal_root(pattern)
-        globbed = [part for part in pattern[len(root) :].split("/") if part]
+        root = glob_root(pattern)
+        below = pattern[len(root) :]
+        names = [part for part in below.split("/") if part]
         walk = cls(root or ".", skip, exclude, reject)
         walk.root = root
-        walk.match = re.compile(glob_regex(globbed), re.DOTALL)
-        walk.depth = None if "**" in globbed else len(globbed)
-        walk.hidden = any(part.startswith(".") for part in globbed)
+        walk.match = re.compile(glob_regex(names), re.DOTALL)
+        walk.depth = None if "**" in names else len(names)
+        walk.hidden = names_hidden(below)
         return walk
 
     def files(self) -> Iterator[str]:
