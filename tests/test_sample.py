@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fastbpe
@@ -91,7 +91,8 @@ def test_files(given: list[bytes], max_bytes: int, seed: int, block_bytes: int, 
         assert [int(address.split()[-3].strip(",")) for address in addresses] == numbers
 
 
-@given(texts, st.integers(1, 100), st.sampled_from([1, 3, 1 << 20]))
+@given(texts, st.integers(1, 100), st.integers(1, 20) | st.just(1 << 20))
+@example([b"aa", b"x" * 13, b"b", b"cc"], 14, 10)
 def test_the_first_documents_of_what_is_read_once(given: list[bytes], max_bytes: int, block_bytes: int) -> None:
     total, first = 0, []
     for document in given:

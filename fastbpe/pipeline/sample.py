@@ -106,6 +106,8 @@ class Sample:
                     self._let_go(1)
                     yield self._placed(part)
             self._held, self._held_bytes, self._open = [], 0, False
+            if self.over:
+                return
             first = 1
         numbers = n - first + block.open
         chosen = self.chosen(self._number, numbers) if self.by_file is None else np.ones(numbers, np.bool_)
