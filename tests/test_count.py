@@ -228,14 +228,12 @@ LONG_TEXTS = [bytes([letter]) * 3_000_000 for letter in b"abcdefgabc"]
 @pytest.mark.parametrize("threads", [1, 2, 16])
 @pytest.mark.parametrize("pattern", ["none", "gpt2"])
 def test_texts_without_a_cut_share_the_room_there_is(threads: int, pattern: str, tmp_path: Path) -> None:
-    lines, jsonl = tmp_path / "lines", tmp_path / "a.jsonl"
+    lines = tmp_path / "lines"
     lines.write_bytes(b"\n".join(LONG_TEXTS))
-    jsonl.write_text("\n".join(json.dumps({"text": text.decode()}) for text in LONG_TEXTS))
     kinds = {
         "bytes": lambda: iter(LONG_TEXTS),
         "str": lambda: (text.decode() for text in LONG_TEXTS),
         "lines": lambda: fastbpe.files(lines, lines=True),
-        "jsonl": lambda: fastbpe.files(jsonl),
     }
     for kind, source in kinds.items():
         expected = list(count_chunks(source(), pattern, threads=threads).items())
@@ -246,8 +244,25 @@ def test_texts_without_a_cut_share_the_room_there_is(threads: int, pattern: str,
             pytest.raises(MemoryBoundError, match="no place to cut and grows beyond the 3 MB") as info,
         ):
             count_chunks(source(), pattern, threads=threads)
-        place = {"lines": f"{lines}, document 0, byte 0", "jsonl": f"{jsonl}, line 1, byte 0"}
+        place = {"lines": f"{lines}, document 0, byte 0"}
         assert str(info.value).startswith(place.get(kind, "documents given, document 0, byte 0"))
+
+
+@pytest.mark.parametrize("threads", [1, 16])
+@pytest.mark.parametrize("between", [" ", "a"])
+def test_long_lines_of_json_are_within_the_bound(threads: int, between: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    records = [{"text": "b"}, *({"text": f"{letter}{between}" * 1_500_000} for letter in "abcdefgabc")]
+    path.write_text("\n".join(map(json.dumps, records)))
+    expected = list(count_chunks(fastbpe.files(path), "gpt2", threads=threads).items())
+    with patch.object(module, "table_bytes", lambda memory, threads: 24 << 20):
+        assert list(count_chunks(fastbpe.files(path), "gpt2", threads=threads).items()) == expected
+    with (
+        patch.object(module, "table_bytes", lambda memory, threads: 20 << 20),
+        pytest.raises(MemoryBoundError, match=r"line 2: grows beyond the 2\.8 MB .* give more memory") as info,
+    ):
+        count_chunks(fastbpe.files(path), "gpt2", threads=threads)
+    assert str(info.value).startswith(f"{path}, line 2")
 
 
 def test_a_sample_holds_no_more_than_there_is_room_for() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from fastbpe.corpus.jsonl import read_jsonl
 from fastbpe.corpus.readers import ReaderOptions
 from fastbpe.corpus.report import SourceReport
-from fastbpe.errors import DataError
+from fastbpe.errors import DataError, MemoryBoundError
 from fastbpe.text import utf8
 
 
@@ -103,3 +103,20 @@ def test_stop_says_where():
 
 def test_deep_nesting_is_no_crash():
     assert read(b"[" * 100_000 + b'\n{"text": "a"}')[0] == [b"a"]
+
+
+def test_lines_that_go_on_in_another_block_are_told_of():
+    told = []
+    lines = [b'{"text": "%s"}' % (b"a" * n) for n in (5, 100, 300, 70)]
+    documents, *_ = read(b"\n".join(lines), block_bytes=100, on_long=lambda n, where: told.append((n, str(where))))
+    assert documents == [b"a" * n for n in (5, 100, 300, 70)]
+    sizes = {f"a.jsonl, line {number}, byte 0": len(line) for number, line in enumerate(lines, 1)}
+    assert {where: max(n for n, w in told if w == where) for _, where in told} == {
+        where: size for where, size in sizes.items() if size > 100
+    }
+
+    def refuse(n, where):
+        raise MemoryBoundError(f"{where}: {n}")
+
+    with pytest.raises(MemoryBoundError, match="line 2, byte 0: 1"):
+        read(b"\n".join(lines), block_bytes=100, on_long=refuse)

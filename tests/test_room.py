@@ -49,3 +49,18 @@ def test_it_waits_for_what_is_lent() -> None:
     assert taken.is_set() and room.used == 9
     with pytest.raises(MemoryBoundError):  # nobody will give anything back
         room.take(2, where)
+
+
+def test_what_is_kept_for_records_leaves_less_and_never_waits() -> None:
+    told = []
+    room = Room(12_000_000, 1, lambda: told.append(room.used))
+    line = Address("a.jsonl", 3, 0, "line")
+    room.take(6_000_001, where)
+    for n in (500_000, 400_000, 900_000):
+        room.keep_for_record(n, line)
+    assert told == [6_000_001, 9_000_001, 11_400_001]
+    with pytest.raises(MemoryBoundError, match=r"a\.jsonl, line 3: grows beyond the 1\.0 MB .* give more memory"):
+        room.keep_for_record(1_000_001, line)
+    with pytest.raises(MemoryBoundError):
+        room.take(700_000, where)
+    room.take(500_000, where)

@@ -151,3 +151,14 @@ def test_rows_before_the_cut_of_an_archive_are_kept():
         assert found == rows[: len(found)]
         assert len(found) > 10
         assert report.rejected == 0
+
+
+def test_few_long_rows_are_read_at_once(tmp_path):
+    texts = [str(i).zfill(8) * 250_000 for i in range(20)]
+    pq.write_table(pa.table({"text": texts}), tmp_path / "a", use_dictionary=False)
+    with pq.ParquetFile(tmp_path / "a") as file:
+        assert tables._batch_rows(file.metadata) == 4
+    assert read(str(tmp_path / "a"), "parquet")[0] == texts
+    pq.write_table(pa.table({"text": []}), tmp_path / "a")
+    with pq.ParquetFile(tmp_path / "a") as file:
+        assert tables._batch_rows(file.metadata) == tables.BATCH_ROWS

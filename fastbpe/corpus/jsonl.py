@@ -1,13 +1,13 @@
 """JSON Lines: one field of each line is a document, and nothing else of it is decoded."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fastbpe.corpus.blocks import Piece
+from fastbpe.corpus.blocks import Address, Piece
 from fastbpe.corpus.readers import ReadableFile, ReaderOptions, cut_pieces, fill
 from fastbpe.corpus.report import Damaged, SourceReport
 from fastbpe.corpus.sniff import BOM
@@ -46,8 +46,12 @@ def read_jsonl(
         ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
         return Piece(b"".join(texts), ends, np.zeros(len(texts), np.int64), np.array(numbers, np.int64), "line")
 
+    def grows(n: int) -> None:
+        if n > block_bytes and options.on_long is not None:
+            options.on_long(n, Address(name, number + 1, 0, "line"))
+
     try:
-        for line in _lines(file, block_bytes):
+        for line in _lines(file, block_bytes, grows):
             number += 1
             if number == 1 and line.startswith(BOM):
                 line = line[len(BOM) :]
@@ -63,11 +67,13 @@ def read_jsonl(
             if text is None:
                 report.filtered(1)
                 continue
+            del line  # a long one is not to be there twice
             if len(text) > block_bytes:
                 if texts:
                     yield piece()
                     texts, numbers, size = [], [], 0
                 yield from cut_pieces(text, np.array([len(text)]), np.array([number]), "line", block_bytes)
+                del text
                 continue
             if texts and (size + len(text) > block_bytes or len(texts) > block_bytes // 8):
                 yield piece()
@@ -83,20 +89,27 @@ def read_jsonl(
         raise damage
 
 
-def _lines(file: ReadableFile, block_bytes: int) -> Iterator[bytes]:
-    """Lines without their newline; a last one that is empty is none."""
-    tail: list[bytes] = []
+def _lines(file: ReadableFile, block_bytes: int, grows: Callable[[int], None]) -> Iterator[bytes]:
+    """Lines without their newline; a last one that is empty is none.
+
+    `grows` is called before a line goes on in another block, with the bytes that it has then.
+    """
+    tail = bytearray()
     last = False
     while not last:
         data, last = fill(file, block_bytes)
         first, *lines = data.split(b"\n")
-        tail.append(first)
+        del data
+        if tail:
+            grows(len(tail) + len(first))
+        tail += first
         if lines:
-            yield b"".join(tail)
-            tail = [lines.pop()]
+            whole = [bytes(tail)]
+            tail = bytearray(lines.pop())
+            yield whole.pop()  # and keeps nothing of it
             yield from lines
-    if rest := b"".join(tail):
-        yield rest
+    if tail:
+        yield bytes(tail)
 
 
 class _Records:

@@ -4,13 +4,13 @@ A reader makes an Iterator[Piece] of a file that has only to give bytes by `read
 and a piece holds little more than `block_bytes`.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
-from fastbpe.corpus.blocks import Buffer, Piece
+from fastbpe.corpus.blocks import Address, Buffer, Piece
 from fastbpe.corpus.report import Damaged
 from fastbpe.kernels.separator import cut_out
 
@@ -25,7 +25,8 @@ class ReaderOptions:
 
     separator, lines: of plain text; neither: the file is one document. text_field: the field of JSON Lines or column
     of a table that holds the text, nested ones with dots; None: `text`, else `content`. where: (field, value) that
-    records must have. members: a glob that members of tar archives must match.
+    records must have. members: a glob that members of tar archives must match. on_long: called before a line of JSON
+    Lines, which is held whole, grows beyond a block, with the bytes it grows to and where it is; raises to refuse it.
     """
 
     separator: bytes | None = None
@@ -33,6 +34,7 @@ class ReaderOptions:
     text_field: str | None = None
     where: tuple[tuple[str, str], ...] = ()
     members: str | None = None
+    on_long: Callable[[int, Address], None] | None = field(default=None, compare=False)
 
     @property
     def plain(self) -> bool:

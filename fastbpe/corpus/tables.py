@@ -11,6 +11,8 @@ from fastbpe.corpus.readers import ReaderOptions
 from fastbpe.corpus.report import Damaged, SourceReport
 
 BATCH_ROWS = 512
+BATCH_BYTES = 8 << 20
+"""Of Parquet, uncompressed: fewer rows are read at once where they would take more."""
 CSV_BLOCK_BYTES = 16 << 20
 """A row of CSV must fit into it."""
 
@@ -83,7 +85,14 @@ def _parquet(file: Any, options: ReaderOptions) -> Iterator[Any]:
     with pq.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20) as opened:
         columns = columns_wanted(opened.schema_arrow.names, options)
         # Nested columns are read whole where one of their fields is wanted.
-        yield from opened.iter_batches(batch_size=BATCH_ROWS, columns=columns, use_threads=False)
+        yield from opened.iter_batches(batch_size=_batch_rows(opened.metadata), columns=columns, use_threads=False)
+
+
+def _batch_rows(metadata: Any) -> int:
+    """How many rows to read at once, so that long ones do not take much memory together."""
+    groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
+    row_bytes = max((group.total_byte_size / group.num_rows for group in groups if group.num_rows), default=0)
+    return max(1, min(BATCH_ROWS, int(BATCH_BYTES // max(1, row_bytes))))
 
 
 def _arrow_file(file: Any, options: ReaderOptions) -> Iterator[Any]:

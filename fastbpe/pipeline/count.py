@@ -3,7 +3,7 @@
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from fastbpe.corpus.blocks import Block
@@ -158,6 +158,7 @@ def _count(
     with BoundedCounter(table_bytes(memory, threads), runs=runs, copies=rules.copies) as counter:
         if sample is not None:
             sample.room = counter.room
+        corpus.options = replace(corpus.options, on_long=counter.room.keep_for_record)
         counting = _Counting(corpus, rules, sample, counter, threads, shown)
         if kept is None or runs is None:
             shown.phase("count", expected)

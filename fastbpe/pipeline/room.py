@@ -1,10 +1,13 @@
-"""Memory for texts that cannot be cut, shared by the one that is being gathered and those that are counted."""
+"""Memory for texts that cannot be cut, shared by the one that is gathered and those that are counted; for records."""
 
 import threading
 from collections.abc import Callable
 
 from fastbpe.corpus.blocks import Address
 from fastbpe.errors import MemoryBoundError
+
+RECORD_COPIES = 6
+"""A line of JSON Lines, its text as str of up to four bytes a character, and that as UTF-8."""
 
 
 class Room:
@@ -16,13 +19,30 @@ class Room:
     def __init__(self, n_bytes: int, copies: int = 1, on_taken: Callable[[], None] = lambda: None) -> None:
         self.n_bytes, self.copies = n_bytes, copies
         self._on_taken = on_taken
-        self._used = self._lent = 0
+        self._used = self._lent = self._kept = 0
         self._returned = threading.Condition()
 
     @property
     def used(self) -> int:
-        """Bytes that are taken now."""
-        return self._used
+        """Bytes that are taken now, or kept."""
+        return self._used + self._kept
+
+    def keep_for_record(self, n: int, where: Address) -> None:
+        """Keeps what reading a record of n bytes takes, from now on, for all records are read alike. It never waits.
+
+        Raises MemoryBoundError when that is more than half of the room; `where` is where the record stands.
+        """
+        if RECORD_COPIES * n > self.n_bytes // 2:
+            raise MemoryBoundError(
+                f"{where.source}, {where.noun} {where.document}: grows beyond the "
+                f"{self.n_bytes / 2 / RECORD_COPIES / 1e6:,.1f} MB that there is room for, {RECORD_COPIES} times, "
+                "within the bound of memory: give more memory, use fewer threads, or give its text as a file of plain "
+                "text"
+            )
+        with self._returned:
+            more, self._kept = RECORD_COPIES * n > self._kept, max(self._kept, RECORD_COPIES * n)
+        if more:
+            self._on_taken()
 
     def take(self, n: int, where: Callable[[], Address]) -> None:
         """Takes n bytes; waits for what is lent where they are not free.
@@ -30,7 +50,7 @@ class Room:
         Raises MemoryBoundError when they would not be free then; `where()` is where the text begins.
         """
         with self._returned:
-            while self._used + n > self.n_bytes:
+            while self._used + self._kept + n > self.n_bytes:
                 if not self._lent:
                     raise MemoryBoundError(
                         f"{where()}: the text that begins there has no place to cut and grows beyond the "
