@@ -203,6 +203,10 @@ class ChunkCounts:
             **told,
         }
 
+    def least_count(self, min_chunk_count: int) -> int:
+        """The smallest of `counts` that a chunk met at least this often may have."""
+        return min(min_chunk_count * self.denominator, _LIMIT)
+
     def at_least(self, min_chunk_count: int) -> ChunkCounts:
         """The rows whose chunk was met at least this often, by its weighted count; all of them for 1."""
         if min_chunk_count <= 1:
@@ -210,7 +214,7 @@ class ChunkCounts:
         n, n_bytes = self.size_at_least(min_chunk_count)
         if n == len(self):
             return self
-        least = min(min_chunk_count * self.denominator, _LIMIT)
+        least = self.least_count(min_chunk_count)
         data, counts, lengths = np.empty(n_bytes, np.uint8), np.empty(n, np.int64), np.zeros(n + 1, np.int64)
         row = place = start = 0
         for part, of_each in _blocks(self.counts, self.starts):
@@ -226,7 +230,7 @@ class ChunkCounts:
 
     def size_at_least(self, min_chunk_count: int) -> tuple[int, int]:
         """How many rows `at_least` gives, and the bytes of their chunks."""
-        least = min(min_chunk_count * self.denominator, _LIMIT)
+        least = self.least_count(min_chunk_count)
         n = n_bytes = 0
         for part, lengths in _blocks(self.counts, self.starts):
             kept = part >= least

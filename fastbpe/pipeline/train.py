@@ -211,8 +211,7 @@ def check_memory(counts: ChunkCounts, min_chunk_count: int, n_merges: int, bound
             f"min_chunk_count, or take a smaller sample, of less than {MAX_CELLS:,} bytes and chunks"
         )
     if n > MAX_DISTINCT_COUNTS:
-        least = min(min_chunk_count * counts.denominator, 2**63 - 1)
-        distinct = len(np.unique(counts.counts[counts.counts >= least]))
+        distinct = len(np.unique(counts.counts[counts.counts >= counts.least_count(min_chunk_count)]))
         if distinct > MAX_DISTINCT_COUNTS:
             raise ParameterError(
                 f"the counts of {n:,} distinct chunks have {distinct:,} different values, and merging can tell "
