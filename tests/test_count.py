@@ -1,5 +1,7 @@
+import gc
 import json
 import tempfile
+import weakref
 from fractions import Fraction
 from pathlib import Path
 from unittest.mock import patch
@@ -263,6 +265,21 @@ def test_long_lines_of_json_are_within_the_bound(threads: int, between: str, tmp
     ):
         count_chunks(fastbpe.files(path), "gpt2", threads=threads)
     assert str(info.value).startswith(f"{path}, line 2")
+
+
+def test_a_counter_goes_when_the_text_is_counted() -> None:
+    counters = []
+
+    def counter(*arguments: int, **options: object) -> BoundedCounter:
+        made = BoundedCounter(*arguments, **options)  # type: ignore[arg-type]
+        counters.append(weakref.ref(made))
+        return made
+
+    corpus = Corpus(["a text"])
+    with patch.object(module, "BoundedCounter", counter):
+        count_chunks(corpus, "gpt2", max_bytes=100)
+    gc.collect()
+    assert len(counters) == 1 and counters[0]() is None
 
 
 def test_a_sample_holds_no_more_than_there_is_room_for() -> None:

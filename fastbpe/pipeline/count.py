@@ -158,7 +158,7 @@ def _count(
     with BoundedCounter(table_bytes(memory, threads), runs=runs, copies=rules.copies) as counter:
         if sample is not None:
             sample.room = counter.room
-        corpus.options = replace(corpus.options, on_long=counter.room.keep_for_record)
+        options, corpus.options = corpus.options, replace(corpus.options, on_long=counter.room.keep_for_record)
         counting = _Counting(corpus, rules, sample, counter, threads, shown)
         if kept is None or runs is None:
             shown.phase("count", expected)
@@ -167,6 +167,7 @@ def _count(
         else:
             counting.run_kept(kept, runs, before, expected)
         rows = counter.finish()
+        corpus.options = options  # or the counter would live as long as the corpus
     if sample is not None and not counting.totals.documents and sample.left_out:
         raise ParameterError(
             f"max_bytes={rules.max_bytes!r} takes no document: those that were chosen are longer; give more bytes, or "
