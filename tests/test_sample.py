@@ -4,6 +4,7 @@ import tempfile
 from pathlib import Path
 from unittest.mock import patch
 
+import fsspec
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -113,6 +114,25 @@ def test_an_endless_source_comes_to_an_end() -> None:
             yield "text "
 
     assert len(taken(endless(), 99)[0]) == 19
+
+
+@pytest.mark.parametrize("max_bytes", [1_500_000, 1_500_001])
+@pytest.mark.parametrize("remote", [True, False])
+def test_what_was_read_to_take_it_is_the_same_in_every_run(tmp_path: Path, remote: bool, max_bytes: int) -> None:
+    """Whether the last document fills it or the next one does not fit."""
+    system = fsspec.filesystem("memory")
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(b"four\n" * 2_000_000)
+        system.pipe_file(f"/sample/{name}", b"four\n" * 2_000_000)
+    try:
+        counts = fastbpe.count_chunks(
+            fastbpe.files("memory://sample" if remote else tmp_path, lines=True), max_bytes=max_bytes, threads=1
+        )
+    finally:
+        system.rm("/sample", recursive=True)
+    assert counts.corpus.n_bytes == 1_500_000
+    read = sum(source["bytes"] for source in counts.sources)
+    assert read <= 4 << 20 if remote else read == 20_000_000  # a few blocks, none of them ahead
 
 
 @given(texts, st.data(), st.sampled_from([2, 7, 1 << 20]))

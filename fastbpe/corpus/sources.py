@@ -171,6 +171,8 @@ class Corpus:
         self.reports: list[SourceReport] = []
         self.choose: Callable[[FileState], bool] | None = None
         """Which files on this machine are read, asked once for each in their order; None: all."""
+        self.read_ahead = True
+        """Whether a thread reads ahead in files: then nobody can say how far when not all blocks are taken."""
         self._read = 0
         self._exclude = None if exclude is None else os.fspath(exclude)
         self._files: Files | None = None
@@ -187,11 +189,12 @@ class Corpus:
             self.options, self.on_error = source.options, source.on_error
 
     def blocks(self, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
-        """Blocks of about `block_bytes`, documents in the order of the source. Files are read ahead in a thread."""
+        """Blocks of about `block_bytes`, documents in the order of the source. See `read_ahead`."""
         if block_bytes < 1:
             raise ParameterError(f"block_bytes must be at least 1, not {block_bytes}")
         if self._files is not None:
-            return ahead(pack(self._pieces_of_files(self._files, block_bytes), block_bytes))
+            blocks = pack(self._pieces_of_files(self._files, block_bytes), block_bytes)
+            return ahead(blocks) if self.read_ahead else blocks
         # What the user iterates over stays in the user's thread.
         return pack(self._pieces_of_records(block_bytes), block_bytes)
 

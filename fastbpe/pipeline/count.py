@@ -285,8 +285,6 @@ class _Counting:
                     kept.counted(state | {"skip": done, "runs": runs.places})
                     kept_at = reached
             state, skip = self._state(), 0
-            if self._sample is not None and self._sample.over:
-                return
 
     def _state(self) -> dict[str, Any]:
         """What `run_kept` goes on from, between two segments."""

@@ -88,8 +88,10 @@ class Sample:
         """The blocks with the documents of the sample alone, positions from 0. They end with a document."""
         self._position = 0
         for block in blocks:
-            yield from self._take(block)
-            if self.over:
+            if not self.over:
+                yield from self._take(block)
+            # Where the size is known the rest is read as ever: what is said of the sources is the same in every run.
+            if self.over and self.size is None:
                 return
 
     def _take(self, block: Block) -> Iterator[Block]:
@@ -248,6 +250,7 @@ def sample_of(
         return Sample(size, seed, measured["size"])
     again = corpus.again()
     if again is None:
+        corpus.read_ahead = False  # what was read to take the sample is recorded
         return Sample(size, seed, None)
     shown.phase("measure")
     text_bytes = 0
