@@ -25,3 +25,9 @@ def test_against_the_manifest_alone(fastbpe_command: Shell, tmp_path: Path) -> N
         "bytes": None,
         "normalizer": None,
     }
+
+
+def test_source_without_a_name_is_no_check_without_it(fastbpe_command: Shell, tmp_path: Path) -> None:
+    code, out, err = fastbpe_command("verify", tmp_path, "--source")
+    assert (code, out) == (2, "")
+    assert "--source is missing its value" in err

@@ -23,7 +23,7 @@ def verify(
         Parameter(
             help="The text they came from, read again and compared by document; --source=- reads standard input.",
             show_default=False,
-            consume_multiple=True,
+            consume_multiple=1,  # none would be a check that is left out in silence
         ),
     ] = (),
     progress: options.ProgressStyle = "auto",
