@@ -56,6 +56,9 @@ def test_what_is_told_in_the_end(capsys: pytest.CaptureFixture[str]) -> None:
     assert told([source(**bad, rejected=2), source(skipped={"hidden": 2})]) == 0
     line = "fastbpe: 5 skipped, 2 bad records among them: 3 hidden, 2 not valid JSON; "
     assert capsys.readouterr().err == line + "the first: a.jsonl, line 3 (not valid JSON)\n"
+    hidden = {"skipped": {"hidden": 1}, "skipped_examples": [["d/.x", "hidden"]]}
+    told([source(**hidden), source(**bad, rejected=2)])
+    assert capsys.readouterr().err.endswith("the first: a.jsonl, line 3 (not valid JSON)\n")
     assert told([source(**bad, rejected=2, documents=0)]) == 3
     assert told([source(damaged=[["a.gz", "is cut short"]])]) == 3
     assert "fastbpe: a.gz: is cut short\n" in capsys.readouterr().err

@@ -43,5 +43,5 @@ def test_skipped():
     report.damage(Damaged("/a/b/d.gz: is cut short"), "/a/b/d.gz")
     entry = source_entry(report)
     assert entry["rejected"] == 1
-    assert entry["skipped_examples"][-1] == ["b/c.jsonl, line 3", "not valid JSON"]
+    assert entry["skipped_examples"][0] == ["b/c.jsonl, line 3", "not valid JSON"]
     assert entry["damaged"] == [["b/d.gz", "is cut short"]]

@@ -75,7 +75,7 @@ def test_counts_bring_their_pattern_and_special_tokens():
     for options, message in (
         ({"pattern": "cl100k"}, "made with"),
         ({"pattern": None}, "made with"),
-        ({"special_tokens": ["</s>"]}, "cut out"),
+        ({"special_tokens": ["</s>"]}, "name the same ones"),
         ({"unmatched": "isolate"}, "made with"),
         ({"errors": "strict"}, "errors='strict' is for text"),
         ({"errors": "bogus"}, "errors='bogus': choose"),

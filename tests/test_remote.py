@@ -67,6 +67,9 @@ def test_what_is_not_there(memory):
             read(address)
     with pytest.raises(ParameterError, match="nosuch"):
         list(expand_address("nosuch://a", lambda what, why: None))
+    with pytest.raises(ParameterError, match="ocifs") as refused:  # a file system whose package is not installed
+        list(expand_address("oci://a/b.txt", lambda what, why: None))
+    assert "http" not in str(refused.value)
 
 
 @contextlib.contextmanager

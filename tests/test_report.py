@@ -16,6 +16,19 @@ def test_counts_have_no_limit_and_examples_have():
     assert len(report.skipped_examples) == LISTED
 
 
+def test_bad_records_are_listed_before_what_is_passed_over():
+    report = SourceReport("s")
+    report.skip("x", "hidden")
+    for number in range(2):
+        report.reject(f"a, line {number}", "not valid JSON")
+    report.skip("y", "hidden")
+    assert [what for what, _ in report.skipped_examples] == ["a, line 0", "a, line 1", "x", "y"]
+    for number in range(LISTED):
+        report.reject(f"b, line {number}", "not valid JSON")
+    assert len(report.skipped_examples) == LISTED
+    assert {why for _, why in report.skipped_examples} == {"not valid JSON"}
+
+
 def test_stop():
     report = SourceReport("s", on_error="stop")
     report.skip("x", "hidden")

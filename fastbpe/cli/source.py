@@ -68,7 +68,8 @@ def told(sources: list[dict[str, Any]]) -> int:
     nothing = rejected and not any(source["documents"] for source in sources)
     if skipped:
         reasons = ", ".join(f"{n:,} {why}" for why, n in sorted(skipped.items(), key=lambda item: (-item[1], item[0])))
-        what, why = next((example for source in sources for example in source["skipped_examples"]), ("", ""))
+        worst_first = sorted(sources, key=lambda source: not source["rejected"])
+        what, why = next((example for source in worst_first for example in source["skipped_examples"]), ("", ""))
         first = f"; the first: {what}" + (f" ({why})" if len(skipped) > 1 else "") if what else ""
         bad = f", {counted(rejected, 'bad record')} among them" if rejected else ""
         unnamed = nothing and any(why.startswith(("no column", "no field")) for why in skipped)

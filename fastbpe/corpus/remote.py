@@ -80,9 +80,8 @@ class _told:
                 raise unreachable(self._address, cause) from error
             raise DataError(f"{self._address}: no such file; check the address") from error
         if isinstance(error, ImportError):
-            raise ParameterError(
-                f"{self._address}: {str(error).rstrip('.')}; http and https need pip install 'fastbpe-engine[http]'"
-            ) from error
+            install = "; pip install 'fastbpe-engine[http]'" if _is_http(self._address) else ""
+            raise ParameterError(f"{self._address}: {str(error).rstrip('.')}{install}") from error
         raise unreachable(self._address, error) from error
 
 

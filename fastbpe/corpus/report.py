@@ -27,8 +27,8 @@ class SourceReport:
     """What was read of one source (one pattern, or one iterable), and what was not and why.
 
     `skipped` counts by reason what was passed over on purpose (hidden files, rows that a filter leaves out) and bad
-    records; `rejected` says how many of them were bad. `damaged`: files that end before their end, with the reason.
-    `boms`: files that begin with a UTF-8 byte order mark.
+    records; `rejected` says how many of them were bad. `skipped_examples` lists bad records first. `damaged`: files
+    that end before their end, with the reason. `boms`: files that begin with a UTF-8 byte order mark.
     """
 
     name: str
@@ -58,8 +58,10 @@ class SourceReport:
         """Skips a bad record. Raises DataError when the first one is to stop the reading."""
         if self.on_error == "stop":
             raise DataError(f"{printable(where)}: {why}" + (f"; {advice}" if advice else ""))
+        self.skipped[why] = self.skipped.get(why, 0) + 1
+        self.skipped_examples.insert(self.rejected, (printable(where), why))
+        del self.skipped_examples[LISTED:]
         self.rejected += 1
-        self.skip(where, why)
 
     def damage(self, error: Damaged, where: str) -> None:
         """Notes a file that is not whole. Raises the error when it is to stop the reading."""

@@ -177,7 +177,7 @@ def merges_for(vocab_size: int, n_special: int) -> int:
 def check_counts(counts: ChunkCounts, corpus: Corpus | None = None) -> None:
     """Raises DataError when there is nothing to learn from; of a corpus it says what was skipped."""
     if not len(counts):
-        reports = corpus.reports if corpus else []
+        reports = sorted(corpus.reports if corpus else [], key=lambda report: not report.rejected)
         examples = [example for report in reports for example in report.skipped_examples]
         n_skipped = sum(sum(report.skipped.values()) for report in reports)
         first = ": ".join(examples[0]) if examples else next((why for report in reports for why in report.skipped), "")
@@ -316,6 +316,7 @@ def _settled(
         raise ParameterError(f"unmatched={unmatched!r}, but these counts were made with {counts.unmatched!r}")
     if names and sorted(names) != sorted(counts.special_tokens):
         raise ParameterError(
-            f"special_tokens={names}, but {list(counts.special_tokens)} were cut out when these counts were made"
+            f"special_tokens={names}, but {list(counts.special_tokens) or 'none'} were cut out when these counts were "
+            "made: name the same ones (--special) or none, or count again with those"
         )
     return names or list(counts.special_tokens)
