@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from fastbpe.corpus.blocks import Piece
-from fastbpe.corpus.jsonl import DEFAULT_FIELDS
 from fastbpe.corpus.readers import ReaderOptions, cut_pieces
 from fastbpe.corpus.report import SourceReport
+from fastbpe.corpus.sniff import DEFAULT_FIELDS
 from fastbpe.errors import ParameterError
 
 

@@ -10,10 +10,8 @@ import numpy as np
 from fastbpe.corpus.blocks import Address, Piece
 from fastbpe.corpus.readers import ReadableFile, ReaderOptions, cut_pieces, fill
 from fastbpe.corpus.report import Damaged, SourceReport
-from fastbpe.corpus.sniff import BOM
+from fastbpe.corpus.sniff import BOM, DEFAULT_FIELDS
 from fastbpe.text import utf8
-
-DEFAULT_FIELDS = ("text", "content")
 
 
 class NotARecord(Exception):

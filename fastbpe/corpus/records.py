@@ -7,9 +7,10 @@ import numpy as np
 
 from fastbpe.corpus.blocks import Buffer, Piece
 from fastbpe.corpus.columns import NoSuchColumn, batch_pieces
-from fastbpe.corpus.jsonl import DEFAULT_FIELDS, NotARecord, text_of
+from fastbpe.corpus.jsonl import NotARecord, text_of
 from fastbpe.corpus.readers import ReaderOptions
 from fastbpe.corpus.report import SourceReport
+from fastbpe.corpus.sniff import DEFAULT_FIELDS
 from fastbpe.errors import DataError, ParameterError
 from fastbpe.text import to_bytes, utf8_parts
 

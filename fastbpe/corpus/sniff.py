@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import PurePosixPath
+from typing import Any
 
 from fastbpe.corpus.compressed import SUFFIXES
 
@@ -49,9 +50,11 @@ _BY_NAME = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv",
 TABLES = ("parquet", "arrow file", "arrow stream")
 
 HEAD_BYTES = 512
-LINE_BYTES = 1 << 16
+LINE_BYTES = 1 << 20
 BINARY_BYTES = 1 << 13
 BOM = b"\xef\xbb\xbf"
+DEFAULT_FIELDS = ("text", "content")
+"""Where the text of a record is when no field is named."""
 
 
 def not_text(head: bytes) -> str | None:
@@ -97,8 +100,9 @@ def kind_by_content(head: bytes) -> str | None:
 def kind_of(peek: Callable[[int], bytes], name: str, fields: bool, plain: bool) -> str:
     """What a file is: a kind by its content, else jsonl, csv, tsv, tar or text.
 
-    `peek(n)` gives its first bytes. `fields`: a field of its records is asked for, so records are expected. `plain`:
-    lines or a separator cut it, whatever its name says.
+    Lines of JSON objects with a text in one of DEFAULT_FIELDS are jsonl whatever the name says; in a file named .json
+    any objects are. `peek(n)` gives its first bytes. `fields`: a field of its records is asked for, so records are
+    expected. `plain`: lines or a separator cut it, whatever its name says.
     """
     head = peek(HEAD_BYTES)
     by_content = kind_by_content(head)
@@ -112,10 +116,14 @@ def kind_of(peek: Callable[[int], bytes], name: str, fields: bool, plain: bool) 
         return by_name
     if plain:
         return "text"
-    if suffix == ".json":
-        return "jsonl" if fields or _begins_with_an_object(peek(LINE_BYTES)) else "text"
     first = head.removeprefix(BOM).lstrip()[:1]
-    return "jsonl" if fields and first in (b"{", b"") else "text"
+    if fields and (suffix == ".json" or first in (b"{", b"")):
+        return "jsonl"
+    record = _first_record(peek(LINE_BYTES)) if first == b"{" else None
+    if record is None:
+        return "text"
+    texts = (record[name] for name in DEFAULT_FIELDS if name in record)
+    return "jsonl" if suffix == ".json" or isinstance(next(texts, None), str) else "text"
 
 
 def inner_name(name: str) -> str:
@@ -126,14 +134,15 @@ def inner_name(name: str) -> str:
     return str(path.with_suffix(".tar")) if path.suffix.lower() in (".tgz", ".tzst", ".txz", ".tbz2") else name
 
 
-def _begins_with_an_object(data: bytes) -> bool:
-    """Whether the first line is a JSON object and another begins after it: JSON Lines are often named .json."""
+def _first_record(data: bytes) -> dict[str, Any] | None:
+    """The JSON object of the first line, when another begins after it or nothing follows."""
     import msgspec
 
     line, newline, rest = data.removeprefix(BOM).partition(b"\n")
-    if not newline or not line.startswith(b"{") or not rest.lstrip().startswith((b"{", b"")):
-        return False
+    if not newline or not line.startswith(b"{") or rest.lstrip()[:1] not in (b"{", b""):
+        return None
     try:
-        return isinstance(msgspec.json.decode(line), dict)
+        record = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return False
+        return None
+    return record if isinstance(record, dict) else None
