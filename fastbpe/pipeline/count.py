@@ -1,5 +1,6 @@
 """count_chunks: from a source to the counts of its distinct chunks, on several threads."""
 
+import contextlib
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,6 +22,7 @@ from fastbpe.pipeline.checkpoint import MOST_BYTES, SEGMENT_BYTES, Checkpoint, c
 from fastbpe.pipeline.entries import reader_entry, source_entry
 from fastbpe.pipeline.invalid import InvalidBytes, check_errors, invalid_in, replaced
 from fastbpe.pipeline.progress import Progress, ProgressLike, as_progress
+from fastbpe.pipeline.room import Room
 from fastbpe.pipeline.runs import Runs
 from fastbpe.pipeline.sample import Sample, sample_of
 from fastbpe.pipeline.stretches import Stretch, stretches
@@ -155,10 +157,12 @@ def _count(
     sample = sample_of(corpus, rules.max_bytes, rules.sample_seed, shown, before["sample"] if before else None)
     expected = (None if survey is None else survey.text_bytes) if sample is None else sample.expected
     runs = None if kept is None else Runs(kept.runs, before["runs"] if before else None)
-    with BoundedCounter(table_bytes(memory, threads), runs=runs, copies=rules.copies) as counter:
+    with (
+        BoundedCounter(table_bytes(memory, threads), runs=runs, copies=rules.copies) as counter,
+        _records_within(counter.room, corpus),
+    ):
         if sample is not None:
             sample.room = counter.room
-        options, corpus.options = corpus.options, replace(corpus.options, on_long=counter.room.keep_for_record)
         counting = _Counting(corpus, rules, sample, counter, threads, shown)
         if kept is None or runs is None:
             shown.phase("count", expected)
@@ -167,7 +171,6 @@ def _count(
         else:
             counting.run_kept(kept, runs, before, expected)
         rows = counter.finish()
-        corpus.options = options  # or the counter would live as long as the corpus
     if sample is not None and not counting.totals.documents and sample.left_out:
         raise ParameterError(
             f"max_bytes={rules.max_bytes!r} takes no document: those that were chosen are longer; give more bytes, or "
@@ -185,6 +188,17 @@ def _count(
         rules.normalizer,
         None if rules.normalizer is None else UNICODE_VERSION,
     )
+
+
+@contextlib.contextmanager
+def _records_within(room: Room, corpus: Corpus) -> Iterator[None]:
+    """What the corpus reads meanwhile has records that the room is large enough for."""
+    options = corpus.options
+    corpus.options = replace(options, on_long=room.keep_for_record)
+    try:
+        yield
+    finally:  # or the counter would live as long as the corpus
+        corpus.options = options
 
 
 class _Counting:
