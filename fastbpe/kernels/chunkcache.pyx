@@ -68,6 +68,7 @@ cdef class ChunkMemory:
         cdef int64_t i, n, at = 0
         if len(chunks) > PROBED:
             raise NotKept
+        ends[0] = 0
         for i in range(len(chunks)):
             at += len(<bytes?>chunks[i])
             ends[i] = at

@@ -121,7 +121,7 @@ cdef int _fill_sides(MatchTable* table) except -1 nogil:
     """In the merges' order, so that a right end counts only with the merges that come before it is merged itself."""
     cdef int64_t row
     cdef uint32_t left, right
-    cdef uint64_t* partners = <uint64_t*>calloc(table.n_rows, sizeof(uint64_t))  # of each row, by the merges so far
+    cdef uint64_t* partners = <uint64_t*>calloc(<uint32_t>table.n_rows, sizeof(uint64_t))  # of rows, by merges so far
     if partners == NULL:
         raise MemoryError
     for row in range(table.n_rows):
