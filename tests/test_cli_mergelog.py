@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from fastbpe.cli.mergelog import MergeLog
 from fastbpe.merging import Merges
@@ -34,3 +35,12 @@ def test_nothing_learned_leaves_a_head_alone(tmp_path: Path) -> None:
     with MergeLog(tmp_path / "merges.tsv", 0) as log:
         log(Merges(np.empty((0, 2), np.int64), np.empty(0, np.int64), np.empty(0, np.int64), "min_frequency"))
     assert len((tmp_path / "merges.tsv").read_text().splitlines()) == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_is_told_with_the_name_of_the_log() -> None:
+    log = MergeLog(Path("/dev/full"), 0)
+    for write in (lambda: log(part([(97, 98)], [7], [10])), lambda: log.__exit__()):
+        with pytest.raises(OSError, match="No space") as caught:
+            write()
+        assert caught.value.filename == "/dev/full"

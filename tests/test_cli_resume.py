@@ -112,3 +112,20 @@ def test_resume_without_anything_to_go_on_from(
     out = tmp_path / "out.npz"
     assert fastbpe_command(*command, tmp_path / "text.txt", "-o", out, "--resume").code == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.npz", "text.txt"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_training_that_a_full_disk_stopped_says_that_it_can_go_on(
+    fastbpe_command: Shell, tmp_path: Path, texts: list[Path]
+) -> None:
+    whole, out = tmp_path / "whole.json", tmp_path / "out.json"
+    options = ("--vocab-size", "275", "--progress", "none")
+    assert fastbpe_command("train", *texts, "-o", whole, *options).code == 0
+    command = ("train", *texts, "-o", out, *options)
+    code, err = stopped("learned", 10**6, signal.SIGKILL, *command, "--log", "/dev/full")
+    assert code == 1
+    assert f"--resume goes on with what lies in {out}.work" in err
+    assert "/dev/full: no space left on device; free some space" in err
+    code, _, err = fastbpe_command(*command, "--resume")
+    assert code == 0, err
+    assert out.read_bytes() == whole.read_bytes()

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, TextIO
 
 from fastbpe.alphabet import to_characters
+from fastbpe.atomic import naming
 from fastbpe.weight import weighted
 
 if TYPE_CHECKING:
@@ -22,7 +23,11 @@ class MergeLog:
         self._tokens = [bytes([byte]) for byte in range(256)]
 
     def __call__(self, part: "Merges") -> None:
-        """Writes merges, so that whoever reads the file sees them."""
+        """Writes merges, so that whoever reads the file sees them. OSError names the file."""
+        with naming(self._path):
+            self._write(part)
+
+    def _write(self, part: "Merges") -> None:
         if self._file is None:
             self._file = self._path.open("w", encoding="utf-8", newline="\n")
             self._file.write("id\tleft\tright\ttoken\tcount\ttokens_left\n")
@@ -40,4 +45,5 @@ class MergeLog:
 
     def __exit__(self, *_: object) -> None:
         if self._file is not None:
-            self._file.close()
+            with naming(self._path):  # a full disk refuses what is left once more
+                self._file.close()

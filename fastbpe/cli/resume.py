@@ -21,7 +21,7 @@ Resume = Annotated[
 def work_directory(output: Path, resume: bool) -> "Iterator[Checkpoint | None]":
     """Where a job keeps what it has come to, beside its output, until it is done; None where there is no place for it.
 
-    After Ctrl-C it is said that the job may go on.
+    After Ctrl-C, and what the system refused (a full disk), it is said that the job may go on.
     """
     from fastbpe.pipeline.checkpoint import Checkpoint
 
@@ -31,7 +31,7 @@ def work_directory(output: Path, resume: bool) -> "Iterator[Checkpoint | None]":
     with Checkpoint(output.with_name(f"{output.name}.work"), resume) as kept:
         try:
             yield kept
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, OSError):
             if kept.of_use:
                 print(f"fastbpe: --resume goes on with what lies in {kept.directory}", file=sys.stderr)
             raise

@@ -14,6 +14,7 @@ from fastbpe.kernels.split import SplitTable
 from fastbpe.pipeline.memory import memory_bound, resident_memory
 from fastbpe.pipeline.room import Room
 from fastbpe.pipeline.runs import Run, Runs, Table
+from fastbpe.text import counted
 
 THREAD_BYTES = 8 << 20
 """What a thread takes besides: its cache, the stretches under way, and how far it may overshoot before it looks."""
@@ -115,7 +116,7 @@ def table_bytes(memory: str | int | None, threads: int) -> int:
     if free < LEAST_BYTES and memory is not None:
         least = -(-(taken + 2 * LEAST_BYTES) // 10**6)
         raise ParameterError(
-            f"memory={memory!r} is too little to count with {threads} threads: "
-            f"give at least {least}MB, or fewer threads"
+            f"memory={memory!r} is too little to count with {counted(threads, 'thread')}: "
+            f"give at least {least}MB{', or fewer threads' if threads > 1 else ''}"
         )
     return max(free, LEAST_BYTES)
