@@ -44,6 +44,11 @@ def test_first_wrong_merge(tokens, data):
     assert found == (wrong[0] if wrong else -1)
 
 
+def test_merges_of_nothing_make_nothing():
+    assert first_wrong_merge(np.zeros((1, 3), np.int64), *arrays_of([b""])) == -1
+    assert TokenBytes(np.zeros(1, np.int32), *arrays_of([b""])).join(np.zeros(2, np.uint32)) == b""
+
+
 @given(st.lists(st.binary(max_size=40), min_size=1, max_size=20), st.data())
 def test_join(tokens, data):
     ids = data.draw(st.lists(st.integers(0, len(tokens) - 1), max_size=30))

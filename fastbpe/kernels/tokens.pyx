@@ -74,7 +74,7 @@ def first_wrong_merge(
                 raise ParameterError(f"row {rows[k, side]} is outside the {n_rows} tokens")
     cdef const int64_t* first = &starts[0]
     cdef const int64_t* row
-    cdef const uint8_t* text = &data[0] if data.shape[0] else NULL
+    cdef const uint8_t* text = &data[0] if data.shape[0] else <const uint8_t*>first  # memcmp takes no NULL
     with nogil:
         for k in range(rows.shape[0]):
             row = &rows[k, 0]
