@@ -120,7 +120,7 @@ cdef class TokenBytes:
         cdef int32_t row
         cdef const int32_t* index = &self.index[0] if n_index else NULL
         cdef const int64_t* starts = &self.starts[0]
-        cdef const uint8_t* text = &self.data[0] if n_data else NULL
+        cdef const uint8_t* text = &self.data[0] if n_data else <const uint8_t*>starts  # memcpy takes no NULL
         cdef const uint32_t* id = &ids[0] if n_ids else NULL
         with nogil:
             for i in range(n_ids):
