@@ -87,7 +87,7 @@ def write_all(descriptor: int, data: bytes | memoryview) -> None:
 
 
 @contextlib.contextmanager
-def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+def os_errors_name(path: str | os.PathLike[str]) -> Iterator[None]:
     """What the system refuses meanwhile without speaking of a file (a full disk) is told of `path`."""
     try:
         yield

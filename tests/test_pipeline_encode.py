@@ -52,9 +52,11 @@ documents = st.lists(st.text("abc <se>\n", max_size=12) | st.binary(max_size=6),
     st.sampled_from([(), ["<e>"], "all"]),
     st.integers(1, 20),
     st.integers(1, 3),
+    st.sampled_from([1, 5, 1 << 20]),
 )
-def test_shards_hold_what_encode_gives(documents, roles, allowed, shard_tokens, threads):
-    with tempfile.TemporaryDirectory() as name:
+def test_shards_hold_what_encode_gives(documents, roles, allowed, shard_tokens, threads, block_bytes):
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fastbpe.pipeline.encode.BLOCK_BYTES", block_bytes)
         out = Path(name) / "out"
         options = {"allowed_special": allowed, "shard_tokens": shard_tokens, "val_shards": 1, "threads": threads}
         manifest = encode_dataset(TOKENIZER, documents, out, **roles, **options)

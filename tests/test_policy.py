@@ -40,6 +40,8 @@ def test_what_is_cut_out():
     }
     assert {name for name, _ in policy.left.tokens} == {b"<s>", b"<e><e>"}
     assert len(policy.every.tokens) == 3
+    everything = Policy.of(TOKENIZER, None, "append", None, "all")
+    assert everything.every is everything.allowed and everything.left is None
     plain = Policy.of(Tokenizer.from_merges([], pattern="none"), None, "append", None, "all")
     assert plain.allowed is plain.left is plain.every is None
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, TextIO
 
 from fastbpe.alphabet import to_characters
-from fastbpe.atomic import naming
+from fastbpe.atomic import os_errors_name
 from fastbpe.weight import weighted
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class MergeLog:
 
     def __call__(self, part: "Merges") -> None:
         """Writes merges, so that whoever reads the file sees them. OSError names the file."""
-        with naming(self._path):
+        with os_errors_name(self._path):
             self._write(part)
 
     def _write(self, part: "Merges") -> None:
@@ -45,5 +45,5 @@ class MergeLog:
 
     def __exit__(self, *_: object) -> None:
         if self._file is not None:
-            with naming(self._path):  # a full disk refuses what is left once more
+            with os_errors_name(self._path):  # a full disk refuses what is left once more
                 self._file.close()

@@ -37,9 +37,9 @@ from fastbpe.kernels.prefetch cimport fastbpe_prefetch
 from fastbpe.kernels.sweep cimport sweep
 
 MAX_TOKENS = 2**32 - 8
+"""Some short of what 32 bits hold: cells have marks of their own there."""
 MAX_CELLS = <object> 1 << (64 - WEIGHT_BITS)
 MAX_DISTINCT_COUNTS = WEIGHT_MASK
-"""Some short of what 32 bits hold: cells have marks of their own there."""
 
 cdef enum:
     AHEAD = 12  # places between a prefetch and its use

@@ -26,7 +26,7 @@ from typing import Any, Self
 import numpy as np
 
 from fastbpe import __version__
-from fastbpe.atomic import atomic_write, lock, naming, remove_unfinished, write_all
+from fastbpe.atomic import atomic_write, lock, os_errors_name, remove_unfinished, write_all
 from fastbpe.corpus.sources import FileState
 from fastbpe.counts import ChunkCounts
 from fastbpe.errors import FastbpeError, ParameterError
@@ -188,11 +188,11 @@ class Checkpoint:
             self._merges = os.open(
                 self.directory / "merges", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666
             )
-            with naming(self.directory / "merges"):
+            with os_errors_name(self.directory / "merges"):
                 write_all(self._merges, self._rules.encode() + b"\n")
         for part in self._parts:
             rows = np.column_stack((part.pairs, part.counts, part.tokens_after)).tolist()
-            with naming(self.directory / "merges"):
+            with os_errors_name(self.directory / "merges"):
                 write_all(self._merges, "".join("\t".join(map(str, row)) + "\n" for row in rows).encode())
             self._of_use = True
         self._parts = []

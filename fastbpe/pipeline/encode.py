@@ -162,8 +162,7 @@ def _write(
     dtype = form.dtype(tokenizer.id_limit)
 
     def begun(split: str | None) -> Lane:
-        uncut = policy.every or policy.allowed
-        packer = StretchPacker(tokenizer.splitter, policy.allowed, bos, eos, uncut, normalizer)
+        packer = StretchPacker(tokenizer.splitter, policy.allowed, bos, eos, policy.every, normalizer)
         rows = RowPacker(fixed["pack"], fixed["pad_id"]) if fixed["pack"] else None
         return Lane(split, journal, packer, rows, dtype)
 

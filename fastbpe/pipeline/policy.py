@@ -44,15 +44,16 @@ class Policy:
         allowed = chosen_names(specials, allowed_special, "allowed_special")
         cut = [(name.encode(), id) for name, id in specials.items() if name in allowed]
         left = [(name.encode(), id) for name, id in specials.items() if name not in allowed]
+        cut_out, text = SpecialTrie(cut) if cut else None, SpecialTrie(left) if left else None
         return cls(
             bos_token,
             None if bos_token is None else special_id(specials, bos_token, "bos_token"),
             eos_token,
             None if eos_token is None else special_id(specials, eos_token, "eos_token"),
             eos_place,
-            SpecialTrie(cut) if cut else None,
-            SpecialTrie(left) if left else None,
-            SpecialTrie(cut + left) if cut or left else None,
+            cut_out,
+            text,
+            SpecialTrie(cut + left) if cut and left else cut_out or text,
         )
 
     def entries(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from fastbpe.atomic import naming, sync_directory
+from fastbpe.atomic import os_errors_name, sync_directory
 from fastbpe.kernels.partitions import merge_runs
 from fastbpe.npy_header import npy_header
 
@@ -78,7 +78,7 @@ class Runs:
                     folder = self._temporary() if kept is None else kept
                     folder.mkdir(exist_ok=True)
                     path = folder / str(next(self._numbers))
-                    stack.enter_context(naming(path))
+                    stack.enter_context(os_errors_name(path))
                     file = stack.enter_context(open(path, "wb"))
                 self._written.setdefault(partition, []).append((path, file.tell()))
                 for array in run:
@@ -100,7 +100,7 @@ class Runs:
         stride = max(1, at_once // max(1, len(sums)))
         folder = self._new_folder()
         with (
-            naming(folder),
+            os_errors_name(folder),
             open(folder / "data.npy", "wb") as data,
             open(folder / "starts.npy", "wb") as starts,
             open(folder / "counts.npy", "wb") as counts,
@@ -135,7 +135,7 @@ class Runs:
             if len(run[2]):
                 folder = self._new_folder()
                 for k, name in enumerate(_PARTS):
-                    with naming(folder), open(folder / f"{name}.npy", "wb") as file:
+                    with os_errors_name(folder), open(folder / f"{name}.npy", "wb") as file:
                         _save(file, run[k])
                 yield _SortedRun(folder, len(run[2]), len(run[0]), int(np.diff(run[1]).max()))
             del run
